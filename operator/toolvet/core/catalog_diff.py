@@ -1,0 +1,134 @@
+"""What changed between two inventories, without judging it (CONTRACTS 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolvet.core.canonical import canonical_json
+from toolvet.core.errors import ToolCatalogDiffError, ToolInventoryError
+from toolvet.core.identifiers import version_key
+from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.markdown import catalog_diff_markdown
+
+DIFF_SCHEMA_VERSION = "openmed.agent.tool_catalog_diff.v1"
+COMPARED_FIELDS = ("capability_class", "side_effect_class", "schema_digest")
+"""In the order in which a change lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One compared field of one tool, before and after."""
+
+    field: str
+    before: str
+    after: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the dict form."""
+        return {"field": self.field, "before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """A tool in both inventories whose record differs."""
+
+    tool_id: str
+    version: str
+    fields: tuple[FieldChange, ...]
+
+    @property
+    def sort_key(self) -> tuple[str, tuple[int, int, int]]:
+        """Order of CONTRACTS 5.3."""
+        return self.tool_id, version_key(self.version)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the dict form."""
+        fields = [change.to_dict() for change in self.fields]
+        return {"tool_id": self.tool_id, "version": self.version, "fields": fields}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolCatalogDiff:
+    """Added, removed, changed and unchanged tools, each in the order of CONTRACTS 5.3."""
+
+    added: tuple[ToolInventoryRecord, ...]
+    removed: tuple[ToolInventoryRecord, ...]
+    changed: tuple[ToolChange, ...]
+    unchanged: tuple[ToolInventoryRecord, ...]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}={count}" for name, count in self.counts.items())
+        return f"ToolCatalogDiff({counts})"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tools each group has."""
+        return {
+            "added": len(self.added),
+            "removed": len(self.removed),
+            "changed": len(self.changed),
+            "unchanged": len(self.unchanged),
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was added, removed or changed."""
+        return not (self.added or self.removed or self.changed)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the dict form, fields in the contract's order (CONTRACTS 7.2)."""
+        return {
+            "schema_version": DIFF_SCHEMA_VERSION,
+            "added": [record.to_dict() for record in self.added],
+            "removed": [record.to_dict() for record in self.removed],
+            "changed": [change.to_dict() for change in self.changed],
+            "unchanged": [record.to_dict() for record in self.unchanged],
+        }
+
+    def to_json(self) -> str:
+        """Return canonical JSON without a newline."""
+        return canonical_json(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """Return the Markdown of CONTRACTS 7.3."""
+        return catalog_diff_markdown(self.to_dict())
+
+
+def diff_tool_catalogs(baseline: object, candidate: object) -> ToolCatalogDiff:
+    """Compare two inventories, each typed or a contract document.
+
+    Raises ToolCatalogDiffError, the baseline's fault before the candidate's (CONTRACTS 7.4).
+    """
+    before = {record.key: record for record in _inventory(baseline, "baseline").tools}
+    after = {record.key: record for record in _inventory(candidate, "candidate").tools}
+    # Both sides are sorted already, and dictionaries keep that order.
+    shared = [(before[key], record) for key, record in after.items() if key in before]
+    return ToolCatalogDiff(
+        added=tuple(record for key, record in after.items() if key not in before),
+        removed=tuple(record for key, record in before.items() if key not in after),
+        changed=tuple(_change(old, new) for old, new in shared if old != new),
+        unchanged=tuple(new for old, new in shared if old == new),
+    )
+
+
+def _inventory(source: object, name: str) -> ToolInventory:
+    if isinstance(source, ToolInventory):
+        return source
+    if not isinstance(source, Mapping):
+        raise ToolCatalogDiffError(name, "invalid_type")
+    fault: ToolInventoryError | None
+    try:
+        return ToolInventory.from_dict(source)
+    except ToolInventoryError as error:
+        fault = error
+    raise ToolCatalogDiffError(f"{name}.{fault.field_name}", fault.code)
+
+
+def _change(old: ToolInventoryRecord, new: ToolInventoryRecord) -> ToolChange:
+    fields = tuple(
+        FieldChange(field, str(before), str(after))
+        for field in COMPARED_FIELDS
+        if (before := getattr(old, field)) != (after := getattr(new, field))
+    )
+    return ToolChange(new.tool_id, new.version, fields)

@@ -1,0 +1,229 @@
+"""The one decision behind the webhook, the controller and the command line (DESIGN 2, 4).
+
+``decide`` is total and pure: knowledge that could not be had is a value, and no value of it is ever
+permission. Digests claimed by stored objects only select; what is compared is recomputed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, StrEnum
+
+from toolvet.core.approval import Approval, ReviewedSnapshot, Tally, snapshot_name, tally
+from toolvet.core.binding import Catalog
+from toolvet.core.differences import ToolDifference, differences
+from toolvet.core.policy import PolicySet
+from toolvet.core.reasons import Reason
+from toolvet.core.workload import Workload, is_governed_change
+
+
+class Unknown(Enum):
+    """Why a piece of state is not known; never the same as knowing that it does not exist."""
+
+    UNAVAILABLE = Reason.STATE_UNAVAILABLE
+    """The read failed, was slow, or was not made."""
+    INVALID = Reason.STATE_INVALID
+    """It was read and cannot be understood."""
+
+    @property
+    def reason(self) -> Reason:
+        """The code of a denial on this ground."""
+        return self.value
+
+
+Inventories = Mapping[str, Catalog | None | Unknown]
+"""By name; None = does not exist. A name that is not a key was not read."""
+Snapshots = Mapping[str, ReviewedSnapshot | None | Unknown]
+"""By name, in the same way."""
+
+
+class Verdict(StrEnum):
+    """What becomes of a change in enforce mode."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, its reason, and everything that led to it; free of content."""
+
+    verdict: Verdict
+    reason: Reason | None = None
+    """None where the change is allowed."""
+    inventory: str | None = None
+    """The governing inventory; None where nothing governs."""
+    live_digest: str | None = None
+    snapshot: str | None = None
+    """The snapshot that covers, or would have to cover, the live catalog."""
+    snapshot_exists: bool = False
+    approvals: Tally | None = None
+    baseline: str | None = None
+    """The snapshot that ``differences`` compares the live catalog with."""
+    differences: tuple[ToolDifference, ...] = ()
+    misplaced: tuple[str, ...] = ()
+    pending: bool = False
+    """The only obstacle is a pinned snapshot that may still arrive: a dry run warns instead."""
+
+    @property
+    def allowed(self) -> bool:
+        """Tell whether enforce mode admits the change."""
+        return self.verdict is Verdict.ALLOWED
+
+
+_UNGOVERNED = Decision(Verdict.ALLOWED)
+
+
+def _denied(reason: Reason) -> Decision:
+    return Decision(Verdict.DENIED, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Governing:
+    """Which inventory governs a workload: its name and catalog, or neither."""
+
+    name: str | None = None
+    catalog: Catalog | None = None
+
+
+def governing(workload: Workload, live: Inventories) -> Governing | Decision:
+    """Find the inventory that governs; a Decision where that alone refuses the workload (DESIGN 4)."""
+    own = live.get(workload.service_account, Unknown.UNAVAILABLE)
+    if isinstance(own, Unknown):
+        return _denied(own.reason)
+    named = workload.inventory
+    if own is not None:
+        if named is not None and named != workload.service_account:
+            return replace(_denied(Reason.BINDING_MISMATCH), inventory=workload.service_account)
+        return Governing(workload.service_account, own)
+    if named is None:
+        return Governing()
+    annotated = live.get(named, Unknown.UNAVAILABLE)
+    if isinstance(annotated, Unknown):
+        return replace(_denied(annotated.reason), inventory=named)
+    if annotated is None:
+        return replace(_denied(Reason.INVENTORY_MISSING), inventory=named)
+    return Governing(named, annotated)
+
+
+def inventories_to_read(old: Workload | None, new: Workload) -> frozenset[str]:
+    """Name the inventories a decision about this change looks at."""
+    names = {new.service_account, new.inventory}
+    if old is not None and old.service_account != new.service_account:
+        names.add(old.service_account)
+    return frozenset(name for name in names if name is not None)
+
+
+def snapshot_to_read(workload: Workload, governed_by: Governing) -> str | None:
+    """Name the snapshot a decision looks at, once its inventory is known."""
+    if governed_by.name is None or governed_by.catalog is None:
+        return None
+    return workload.snapshot or snapshot_name(governed_by.name, governed_by.catalog.digest)
+
+
+def leaves_governance(old: Workload | None, live: Inventories) -> bool | Unknown:
+    """Tell whether the old object was bound, so that an ungoverned new one takes the binding away."""
+    if old is None:
+        return False
+    if old.inventory is not None:
+        return True
+    own = live.get(old.service_account, Unknown.UNAVAILABLE)
+    return own if isinstance(own, Unknown) else own is not None
+
+
+def decide(
+    policies: PolicySet | Unknown,
+    live: Inventories,
+    snapshots: Snapshots,
+    approvals: Sequence[Approval] | Unknown,
+    old: Workload | None,
+    new: Workload,
+    now: datetime,
+    *,
+    namespace: str,
+    may_exempt: bool | Unknown = False,
+    baseline: str | None = None,
+) -> Decision:
+    """Decide one change of one workload in a namespace with a mode.
+
+    ``approvals`` are those of the snapshot named by ``snapshot_to_read``. ``may_exempt`` is the caller's
+    verb ``exempt``, asked for only where a binding goes away. ``baseline`` names a snapshot to describe a
+    refusal with; it has no part in the verdict.
+    """
+    if not is_governed_change(old, new):
+        return _UNGOVERNED
+    if new.misplaced:
+        return replace(_denied(Reason.BINDING_MISPLACED), misplaced=new.misplaced)
+    found = governing(new, live)
+    if isinstance(found, Decision):
+        return found
+    if found.name is None or found.catalog is None:
+        return _ungoverned(old, live, may_exempt)
+    if isinstance(policies, Unknown):
+        return replace(_denied(policies.reason), inventory=found.name)
+    required = policies.for_namespace(namespace).required_approvals
+    decision = _judge(new, found.name, found.catalog, required, snapshots, approvals, now)
+    return decision if decision.allowed else _described(decision, found.catalog, snapshots, baseline)
+
+
+def _ungoverned(old: Workload | None, live: Inventories, may_exempt: bool | Unknown) -> Decision:
+    was_bound = leaves_governance(old, live)
+    if isinstance(was_bound, Unknown):
+        return _denied(was_bound.reason)
+    if not was_bound or may_exempt is True:
+        return _UNGOVERNED
+    if isinstance(may_exempt, Unknown):
+        return _denied(may_exempt.reason)
+    return _denied(Reason.BINDING_REMOVED)
+
+
+def _judge(
+    new: Workload,
+    inventory: str,
+    catalog: Catalog,
+    required: int,
+    snapshots: Snapshots,
+    approvals: Sequence[Approval] | Unknown,
+    now: datetime,
+) -> Decision:
+    name = new.snapshot or snapshot_name(inventory, catalog.digest)
+    pinned = new.snapshot is not None
+    state = Decision(Verdict.DENIED, None, inventory=inventory, live_digest=catalog.digest, snapshot=name)
+    snapshot = snapshots.get(name, Unknown.UNAVAILABLE)
+    if isinstance(snapshot, Unknown):
+        return replace(state, reason=snapshot.reason)
+    if snapshot is None:
+        reason = Reason.SNAPSHOT_MISSING if pinned else Reason.NOT_APPROVED
+        return replace(state, reason=reason, pending=pinned)
+    state = replace(state, snapshot_exists=True)
+    if snapshot.inventory_name != inventory:
+        return replace(state, reason=Reason.BINDING_MISMATCH)
+    if snapshot.catalog.bindings != catalog.bindings:
+        reason = Reason.SNAPSHOT_OUTDATED if pinned else Reason.NOT_APPROVED
+        return replace(state, reason=reason, pending=pinned)
+    if isinstance(approvals, Unknown):
+        return replace(state, reason=approvals.reason)
+    count = tally(approvals, snapshot, required, now)
+    state = replace(state, approvals=count)
+    if count.sufficient:
+        return replace(state, verdict=Verdict.ALLOWED)
+    return replace(state, reason=_approval_reason(count), pending=pinned)
+
+
+def _approval_reason(count: Tally) -> Reason:
+    if count.revoked:
+        return Reason.APPROVAL_REVOKED
+    if count.with_expired >= count.required:
+        return Reason.APPROVAL_EXPIRED
+    return Reason.NOT_APPROVED
+
+
+def _described(decision: Decision, catalog: Catalog, snapshots: Snapshots, baseline: str | None) -> Decision:
+    """Add what changed since the baseline (or since the pinned snapshot), for the text alone."""
+    name = decision.snapshot if decision.reason is Reason.SNAPSHOT_OUTDATED else baseline
+    known = snapshots.get(name) if name is not None else None
+    if not isinstance(known, ReviewedSnapshot) or known.inventory_name != decision.inventory:
+        return decision
+    return replace(decision, baseline=known.name, differences=differences(known.catalog, catalog))

@@ -1,0 +1,116 @@
+"""Grammars of identifiers, versions and digests (CONTRACTS 1.5, 2.1-2.4).
+
+Every grammar matches the whole string, ASCII only; nothing is trimmed, folded or normalised.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from toolvet.core.errors import CorrelationIdError, GovernanceIdError
+
+MAX_IDENTIFIER_LENGTH = 512
+MAX_NAMESPACE_LENGTH = 253
+MAX_VERSION_LENGTH = 64
+DIGEST_LENGTH = 71
+
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_VERSION = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+
+_IDENTIFIER = re.compile(
+    rf"(?P<kind>[a-z]+):(?P<namespace>{_LABEL}(?:\.{_LABEL})+)"
+    rf"/(?P<local_name>[a-z][a-z0-9-]{{0,63}})(?:@(?P<version>{_VERSION}))?"
+)
+_SEMVER = re.compile(_VERSION)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_RUN = re.compile(r"(?P<kind>run|act)_[0-9a-f]{32}")
+
+
+class GovernanceKind(StrEnum):
+    """The closed set of identifier kinds (CONTRACTS 2.1)."""
+
+    CAPABILITY = "capability"
+    PURPOSE = "purpose"
+    POLICY = "policy"
+    WORKFLOW = "workflow"
+    TOOL = "tool"
+
+
+_KINDS = frozenset(GovernanceKind)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GovernanceId:
+    """A parsed governance identifier; ``text`` is what was given, byte for byte."""
+
+    text: str
+    kind: GovernanceKind
+    namespace: str
+    local_name: str
+    version: str | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"{self.kind.capitalize()}Id(<redacted>)"
+
+
+def parse_governance_id(text: object, kind: GovernanceKind) -> GovernanceId:
+    """Parse an identifier of the kind asked for.
+
+    Raises GovernanceIdError; the first failing step of CONTRACTS 2.1 decides.
+    """
+    if type(text) is not str:
+        raise GovernanceIdError("identifier", "invalid_identifier_type")
+    if len(text) > MAX_IDENTIFIER_LENGTH:
+        raise GovernanceIdError("identifier", "identifier_too_long")
+    match = _IDENTIFIER.fullmatch(text)
+    if match is None:
+        raise GovernanceIdError("identifier", "invalid_identifier")
+    if match["kind"] not in _KINDS:
+        raise GovernanceIdError("kind", "unknown_kind")
+    if match["kind"] != kind:
+        raise GovernanceIdError("kind", "wrong_kind")
+    if len(match["namespace"]) > MAX_NAMESPACE_LENGTH:
+        raise GovernanceIdError("namespace", "namespace_too_long")
+    return GovernanceId(text, kind, match["namespace"], match["local_name"], match["version"])
+
+
+def is_semver(value: object) -> bool:
+    """Tell whether this is a strict number triple of at most 64 characters (CONTRACTS 2.3)."""
+    return type(value) is str and len(value) <= MAX_VERSION_LENGTH and _SEMVER.fullmatch(value) is not None
+
+
+def version_key(version: str) -> tuple[int, int, int]:
+    """Numeric sort key of a valid version: 1.9.0 before 1.10.0 (CONTRACTS 5.3)."""
+    major, minor, patch = version.split(".")
+    return int(major), int(minor), int(patch)
+
+
+def is_digest(value: object) -> bool:
+    """Tell whether this is ``sha256:`` and 64 lower-case hex digits (CONTRACTS 1.5)."""
+    return type(value) is str and len(value) == DIGEST_LENGTH and _DIGEST.fullmatch(value) is not None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RunId:
+    """An opaque run identifier, ``run_`` and 32 hex digits (CONTRACTS 2.4)."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        match = _RUN.fullmatch(self.text) if type(self.text) is str else None
+        if match is None:
+            raise CorrelationIdError("run_id", "invalid_identifier")
+        if match["kind"] != "run":
+            raise CorrelationIdError("run_id", "wrong_identifier_kind")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return "RunId(<opaque>)"
