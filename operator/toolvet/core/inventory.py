@@ -164,7 +164,7 @@ class ToolInventory:
 
     @classmethod
     def from_dict(cls, mapping: object) -> ToolInventory:
-        """Parse a document; a fault of a record surfaces as ``tools: unreadable_records`` (CONTRACTS 5.2 c)."""
+        """Parse a document; a record at fault is ``tools: unreadable_records`` (CONTRACTS 5.2 c)."""
         if not isinstance(mapping, Mapping):
             raise ToolInventoryError("inventory", "invalid_type")
         fields = exact_fields(mapping, frozenset({"schema_version", "tools"}))

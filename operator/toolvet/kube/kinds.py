@@ -1,0 +1,189 @@
+"""The table of governed kinds: one source of the webhook's rules, its CEL predicate and our reading.
+
+``governed_change_cel`` is what the API server evaluates before it calls the gate, ``workload`` feeds the
+same question to ``core.workload.is_governed_change``; a test compares both over random pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolvet.core.workload import Workload
+from toolvet.kube.names import (
+    BINDING_ANNOTATIONS,
+    DEFAULT_SERVICE_ACCOUNT,
+    INVENTORY_ANNOTATION,
+    SNAPSHOT_ANNOTATION,
+    Resource,
+)
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GovernedKind:
+    """A kind whose objects bring pods into being.
+
+    ``template_path`` leads to the pod template; it is empty where the object is the pod itself.
+    """
+
+    resource: Resource
+    template_path: tuple[str, ...]
+    subresources: tuple[str, ...] = ()
+
+    @property
+    def is_pod(self) -> bool:
+        """Tell whether the object is the pod itself and not a source of pods."""
+        return not self.template_path
+
+
+_TEMPLATE = ("spec", "template")
+SCALE = "scale"
+EPHEMERAL_CONTAINERS = "ephemeralcontainers"
+
+KINDS = (
+    GovernedKind(Resource("apps", "v1", "deployments", "Deployment"), _TEMPLATE, (SCALE,)),
+    GovernedKind(Resource("apps", "v1", "statefulsets", "StatefulSet"), _TEMPLATE, (SCALE,)),
+    GovernedKind(Resource("apps", "v1", "daemonsets", "DaemonSet"), _TEMPLATE),
+    GovernedKind(Resource("apps", "v1", "replicasets", "ReplicaSet"), _TEMPLATE, (SCALE,)),
+    GovernedKind(Resource("", "v1", "pods", "Pod"), (), (EPHEMERAL_CONTAINERS,)),
+)
+
+BY_RESOURCE = {(kind.resource.group, kind.resource.plural): kind for kind in KINDS}
+
+# What an update of a pod may change and that makes it another pod to us: its containers (images can be
+# replaced in place, ephemeral ones added) and the annotations that bind it.
+_POD_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+
+WORKLOAD_CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "daemon-set-controller",
+    "job-controller",
+    "replication-controller",
+)
+"""Service accounts in kube-system whose objects come from a workload that was judged."""
+
+
+def _member(value: object, name: str) -> Any:  # noqa: ANN401  # members of API objects are untyped
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _annotations(holder: object) -> dict[str, str]:
+    found = _member(_member(holder, "metadata"), "annotations")
+    if not isinstance(found, Mapping):
+        return {}
+    return {key: found[key] for key in BINDING_ANNOTATIONS if isinstance(found.get(key), str)}
+
+
+def _integer(value: object, default: int) -> int:
+    return value if type(value) is int else default
+
+
+def pod_template(kind: GovernedKind, obj: Object) -> Object:
+    """Return the pod template of an object; the object itself where it is a pod.
+
+    Raises ValueError where there is none: an object that cannot be read is never judged as if it bound
+    nothing.
+    """
+    template: object = obj
+    for name in kind.template_path:
+        template = _member(template, name)
+    if not isinstance(template, Mapping) or not isinstance(template.get("spec"), Mapping):
+        raise ValueError("no pod template")  # noqa: TRY004  # a fault of the object, not of a caller
+    return template
+
+
+def workload(kind: GovernedKind, obj: Object) -> Workload:
+    """Reduce an object of a governed kind to what the decision knows of it; ValueError as pod_template."""
+    template = pod_template(kind, obj)
+    spec = template["spec"]
+    binding = _annotations(template)
+    if kind.is_pod:
+        judged: object = (binding, *(spec.get(name) or [] for name in _POD_CONTAINERS))
+    else:
+        judged = template
+    return Workload(
+        kind=kind.resource.kind,
+        name=str(_member(obj.get("metadata"), "name") or ""),
+        service_account=spec.get("serviceAccountName")
+        or spec.get("serviceAccount")
+        or DEFAULT_SERVICE_ACCOUNT,
+        inventory=binding.get(INVENTORY_ANNOTATION),
+        snapshot=binding.get(SNAPSHOT_ANNOTATION),
+        misplaced=() if kind.is_pod else tuple(sorted(_annotations(obj))),
+        template=judged,
+        replicas=_integer(_member(obj.get("spec"), "replicas"), 1),
+        paused=_member(obj.get("spec"), "paused") is True,
+    )
+
+
+def _cel_list(texts: Iterable[str]) -> str:
+    return "[" + ", ".join(f"'{text}'" for text in texts) + "]"
+
+
+_TEMPLATE_CHANGE = (
+    "object.spec.?template != oldObject.spec.?template"
+    " || (oldObject.spec.?replicas.orValue(1) == 0 && object.spec.?replicas.orValue(1) > 0)"
+    " || (oldObject.spec.?paused.orValue(false) && !object.spec.?paused.orValue(false))"
+)
+_SCALE_CHANGE = "oldObject.?spec.?replicas.orValue(0) == 0 && object.?spec.?replicas.orValue(0) > 0"
+
+
+def _pod_change() -> str:
+    spec = [f"object.spec.?{name} != oldObject.spec.?{name}" for name in _POD_CONTAINERS]
+    binding = [
+        f"object.metadata.?annotations[?'{key}'] != oldObject.metadata.?annotations[?'{key}']"
+        for key in BINDING_ANNOTATIONS
+    ]
+    return " || ".join([*spec, *binding])
+
+
+def governed_change_cel() -> str:
+    """Return the predicate in CEL, for every governed kind at once.
+
+    ``request.subResource`` is an absent key on the main resource, hence the optional selection.
+    """
+    return (
+        "request.operation == 'CREATE'"
+        f" || (request.?subResource.orValue('') == '{SCALE}' ? ({_SCALE_CHANGE})"
+        f" : request.resource.resource == 'pods' ? ({_pod_change()})"
+        f" : ({_TEMPLATE_CHANGE}))"
+    )
+
+
+def match_conditions() -> list[dict[str, str]]:
+    """Return the matchConditions of each webhook: what fails one never leaves the API server."""
+    controllers = [f"system:serviceaccount:kube-system:{name}" for name in WORKLOAD_CONTROLLERS]
+    users = [*controllers, "system:kube-controller-manager"]
+    return [
+        {"name": "governed-change", "expression": governed_change_cel()},
+        # ownerReferences can be forged; the authenticated user cannot.
+        {
+            "name": "not-a-workload-controller",
+            "expression": f"!(request.userInfo.username in {_cel_list(users)})",
+        },
+    ]
+
+
+def webhook_rules() -> list[dict[str, Any]]:
+    """Return the rules of each webhook: every version, subresources by name, no wildcard resource."""
+    groups = sorted({kind.resource.group for kind in KINDS}, reverse=True)
+    return [
+        {
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [name for kind in KINDS if kind.resource.group == group for name in _served(kind)],
+            "scope": "Namespaced",
+        }
+        for group in groups
+    ]
+
+
+def _served(kind: GovernedKind) -> list[str]:
+    plural = kind.resource.plural
+    return [plural, *(f"{plural}/{name}" for name in kind.subresources)]
