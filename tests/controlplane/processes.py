@@ -1,0 +1,133 @@
+"""Processes that cannot outlive the bed: the owner's side of ``supervisor``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+POLL_SECONDS = 0.02
+TAIL_LINES = 25
+
+
+class Supervisor:
+    """The one child of this process that owns every daemon and the directory.
+
+    ``close`` ends the daemons and removes the directory; so does the end of this process, whatever ends it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._lock = threading.Lock()  # one question, one answer, also with threads
+        with (directory / "supervisor.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", Path(__file__).with_name("supervisor.py"), str(os.getpid()), directory],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the terminal is the owner's business
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id of the supervisor itself."""
+        return self._process.pid
+
+    def ask(self, **command: object) -> dict[str, Any]:
+        """Send one command and return its answer. Errors: RuntimeError once the supervisor is gone."""
+        with self._lock:
+            if self._process.stdin is None or self._process.stdout is None or self._process.stdin.closed:
+                raise RuntimeError("the control plane has ended")
+            try:
+                self._process.stdin.write(json.dumps(command).encode() + b"\n")
+                self._process.stdin.flush()
+                line = self._process.stdout.readline()
+            except OSError:
+                line = b""
+        if not line:
+            raise RuntimeError("the supervisor of the control plane was killed")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def start(
+        self,
+        name: str,
+        arguments: Sequence[str | Path],
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+    ) -> "Process":
+        """Start a program (absolute path first). ``environment`` replaces the inherited one if given.
+
+        Output is appended to ``<directory of the bed>/<name>.log``. Errors: RuntimeError where it cannot start.
+        """
+        log = self.directory / f"{name}.log"
+        reply = self.ask(
+            do="start",
+            arguments=[str(argument) for argument in arguments],
+            environment=dict(os.environ if environment is None else environment),
+            directory=str(directory or self.directory),
+            log=str(log),
+        )
+        if "error" in reply:
+            raise RuntimeError(f"{name} cannot be started: {reply['error']}")
+        return Process(self, name, reply["pid"], log)
+
+    def close(self) -> None:
+        """End everything; harmless the second time."""
+        with self._lock:
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe and not pipe.closed:
+                    pipe.close()
+        self._process.wait()
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running or ended program; ``pid`` is the program's own, not a wrapper's."""
+
+    supervisor: Supervisor
+    name: str
+    pid: int
+    log: Path
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal, or None while it runs."""
+        code: int | None = self.supervisor.ask(do="poll", pid=self.pid)["returncode"]
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens if it has ended."""
+        self.supervisor.ask(do="signal", pid=self.pid, signal=int(number))
+
+    def wait(self, seconds: float) -> int:
+        """Return the exit code. Errors: TimeoutError with the log's tail if it still runs after ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.name} still runs after {seconds} s\n{self.tail()}")
+            time.sleep(POLL_SECONDS)
+        return code
+
+    def stop(self, seconds: float = 10.0) -> int:
+        """Ask it to end (SIGTERM), kill it after ``seconds``; return the exit code."""
+        self.send_signal(signal.SIGTERM)
+        try:
+            return self.wait(seconds)
+        except TimeoutError:
+            return self.kill()
+
+    def kill(self) -> int:
+        """Kill it at once and return the exit code (-9 unless it had ended before)."""
+        self.send_signal(signal.SIGKILL)
+        return self.wait(10.0)
+
+    def tail(self, lines: int = TAIL_LINES) -> str:
+        """Return the last lines of its log, for error texts."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(f"  {line[:300]}" for line in text.splitlines()[-lines:])
