@@ -28,13 +28,13 @@ class _FaultError(Exception):
 class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # chosen at run time
     """YAML without what hides meaning or multiplies it: duplicate keys, aliases, keys that are no text."""
 
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: ANN401
         # A node comes twice only through an alias; a few of them can stand for gigabytes.
         if node in self.constructed_objects:
             raise _FaultError("alias_not_supported")
         return super().construct_object(node, deep=deep)
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag != _STRING_TAG:

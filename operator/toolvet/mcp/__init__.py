@@ -1,0 +1,1 @@
+"""Reading the tools of a Model Context Protocol server, and what to record about them."""

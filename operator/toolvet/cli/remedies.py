@@ -1,0 +1,59 @@
+"""What to do about an error code: one sentence each, shown below the error."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from toolvet.core.errors import ContractError
+
+_NOT_GUESSED: Final = (
+    "Nothing is guessed: give --id-namespace, --tool-version and --capability, or a mapping file."
+)
+REMEDIES: Final = MappingProxyType(
+    {
+        # The server.
+        "not_started": "The command after -- could not be run: check that it exists and is executable.",
+        "exited": "The server left before it had listed its tools; --show-server-stderr shows why.",
+        "no_answer": "The server did not answer in time; --timeout SECONDS gives it longer.",
+        "flood": "The server sent more than 16 MiB, or 8 MiB in one line, or left our answers unread.",
+        "malformed": "The server wrote something else than JSON-RPC messages to its standard output.",
+        "invalid_json": "Not JSON. A server may write nothing but messages to its standard output.",
+        "protocol_error": "The server's answer is not what the Model Context Protocol asks for.",
+        "error_answer": "The server answered with an error; --show-server-stderr may show why.",
+        "no_tools_capability": "The server says that it has no tools.",
+        "too_many_pages": "A listing may have at most 100 pages.",
+        "repeated_cursor": "The server leads back to a page already read, so that its listing never ends.",
+        "too_many_tools": "An inventory holds at most 1000 tools: use several.",
+        "duplicate_tool_name": "Two tools of one name cannot be told apart; the server has to rename one.",
+        "invalid_hint": "A hint in a tool's annotations must be true or false.",
+        "not_canonical": "The definition holds a number or text that RFC 8785 cannot express.",
+        # The mapping.
+        "unmapped_tool": "This name does not turn into a canonical id: give it a toolId in a mapping file"
+        " (--print-mapping writes one to start from).",
+        "collision": "Two tools map to one id and version: give one its own toolId in a mapping file.",
+        "tool_id: missing": _NOT_GUESSED,
+        "version: missing": _NOT_GUESSED,
+        "capability_class: missing": _NOT_GUESSED,
+        "stale_entry": "The mapping file has an entry for a tool that the server does not have: remove it.",
+        "unknown_field": "The file has a member that is not part of its format.",
+        "invalid_value": "The value must be text; quote it when it looks like a number or a date.",
+        "implementation_id: missing": "A record has to say what runs it: --implementation-id for all records,"
+        " or a mapping file with `implementations`.",
+        # Files.
+        "unreadable_file": "The file cannot be read: check the path and its permissions.",
+        "duplicate_member": "A member appears twice in one object; which one counts is not for us to say.",
+        "byte_order_mark": "Save the file as UTF-8 without a byte-order mark.",
+        "multiple_documents": "Give one document a file.",
+        "alias_not_supported": "YAML aliases are not read: write the value out.",
+        "invalid_identifier": "Identifiers look like tool:org.example/name or capability:org.example/name.",
+        "invalid_semver": "Versions are three numbers, such as 1.4.0.",
+        "invalid_digest": "Digests are sha256: and 64 lower-case hex digits.",
+    }
+)
+
+
+def remedy_for(error: ContractError) -> str | None:
+    """Return the sentence for the last part of the field with this code, else for the code alone."""
+    leaf = error.field_name.rpartition(".")[2]
+    return REMEDIES.get(f"{leaf}: {error.code}") or REMEDIES.get(error.code)
