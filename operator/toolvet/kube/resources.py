@@ -111,7 +111,8 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _spec(model: type[SpecT], obj: Object) -> SpecT:
-    code, location = "", ()
+    code = ""
+    location: tuple[int | str, ...] = ()
     try:
         return model.model_validate(obj.get("spec"))
     except ValidationError as error:

@@ -1,0 +1,201 @@
+"""One small asynchronous client of the API server, shared by the gate, the controller and the CLI.
+
+Objects are plain dictionaries. Every call has a deadline; nothing is cached; nothing is retried but what
+aiohttp retries by itself (an idempotent request on a kept-alive connection the server had just closed).
+"""
+
+from __future__ import annotations
+
+import builtins
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import aiohttp
+import orjson
+
+from toolvet.kube.names import Resource
+
+Object = dict[str, Any]
+
+_MAX_MESSAGE = 4096
+_APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
+HTTP_NOT_FOUND = 404
+HTTP_CONFLICT = 409
+_HTTP_UNAUTHORIZED = 401
+_HTTP_ERROR = 400
+
+
+class ApiError(Exception):
+    """The API server could not be asked, or answered with an error.
+
+    ``status`` is the HTTP status, 0 where there was no answer. ``message`` is the server's own text; it is
+    for the user who made the call and never goes into logs, Events or statuses.
+    """
+
+    def __init__(self, status: int, reason: str, message: str = "") -> None:
+        super().__init__(f"{status} {reason}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+
+class Credentials(Protocol):
+    """Who we are to the API server."""
+
+    @property
+    def server(self) -> str:
+        """The URL of the API server, without a trailing slash."""
+
+    def ssl_context(self) -> ssl.SSLContext | None:
+        """Return how its certificate is checked, client certificate included; None without TLS."""
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers that authenticate; read again for every call, since tokens rotate."""
+
+
+class ApiClient:
+    """Typed verbs over paths; use ``connect`` to get one."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, credentials: Credentials, user_agent: str, timeout: float
+    ) -> None:
+        self._session = session
+        self._credentials = credentials
+        self._agent = user_agent
+        self._timeout = timeout
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        """Read one object as it is now; None where it does not exist."""
+        try:
+            return await self._call("GET", resource.path(namespace, name))
+        except ApiError as error:
+            if error.status != HTTP_NOT_FOUND:
+                raise
+            return None
+
+    async def list(self, resource: Resource, namespace: str | None = None, **parameters: str | int) -> Object:
+        """Read a list object; parameters are those of the API (fieldSelector, limit, continue)."""
+        return await self._call("GET", resource.path(namespace), parameters)
+
+    async def items(
+        self, resource: Resource, namespace: str | None = None, **parameters: str | int
+    ) -> builtins.list[Object]:
+        """Read every item, page by page."""
+        found: builtins.list[Object] = []
+        page: dict[str, str | int] = {"limit": 500, **parameters}
+        while True:
+            answer = await self.list(resource, namespace, **page)
+            found += answer.get("items") or []
+            token = (answer.get("metadata") or {}).get("continue")
+            if not token:
+                return found
+            page["continue"] = token
+
+    async def create(
+        self, resource: Resource, namespace: str | None, obj: Object, *, dry_run: bool = False
+    ) -> Object:
+        """Create an object; unknown fields are refused."""
+        parameters = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
+        return await self._call("POST", resource.path(namespace), parameters, obj)
+
+    async def replace(self, resource: Resource, namespace: str | None, obj: Object) -> Object:
+        """Write a whole object; its resourceVersion, where set, must still be current."""
+        return await self._call("PUT", resource.path(namespace, obj["metadata"]["name"]), {}, obj)
+
+    async def merge(
+        self, resource: Resource, namespace: str | None, name: str, patch: Object, *, dry_run: bool = False
+    ) -> Object:
+        """Merge-patch an object."""
+        parameters = {"dryRun": "All"} if dry_run else {}
+        return await self._call("PATCH", resource.path(namespace, name), parameters, patch, _MERGE)
+
+    async def apply(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        obj: Object,
+        *,
+        manager: str,
+        subresource: str | None = None,
+    ) -> Object:
+        """Server-side apply under a field manager, taking its fields from any other."""
+        path = resource.path(namespace, obj["metadata"]["name"], subresource)
+        return await self._call("PATCH", path, {"fieldManager": manager, "force": "true"}, obj, _APPLY)
+
+    async def delete(self, resource: Resource, namespace: str | None, name: str) -> bool:
+        """Delete an object; False where it did not exist."""
+        try:
+            await self._call("DELETE", resource.path(namespace, name))
+        except ApiError as error:
+            if error.status != HTTP_NOT_FOUND:
+                raise
+            return False
+        return True
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str | int] | None = None,
+        body: Object | None = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        headers = {"User-Agent": self._agent, "Accept": "application/json", **self._credentials.headers()}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        try:
+            async with self._session.request(
+                method,
+                self._credentials.server + path,
+                params=parameters,
+                data=None if body is None else orjson.dumps(body),
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=self._timeout),
+            ) as response:
+                content = await response.read()
+                status = response.status
+        except TimeoutError:
+            raise ApiError(0, "Timeout", "the API server did not answer in time") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise ApiError(
+                0, "Unreachable", f"the API server cannot be reached ({type(error).__name__})"
+            ) from None
+        return _answer(status, content)
+
+
+def _answer(status: int, content: bytes) -> Object:
+    parsed: object = None
+    try:
+        parsed = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        parsed = None
+    if status >= _HTTP_ERROR:
+        details = parsed if isinstance(parsed, dict) else {}
+        raise ApiError(
+            status, str(details.get("reason") or status), str(details.get("message") or "")[:_MAX_MESSAGE]
+        )
+    if not isinstance(parsed, dict):
+        raise ApiError(status, "NotJSON")
+    return parsed
+
+
+@asynccontextmanager
+async def connect(
+    credentials: Credentials, *, user_agent: str, call_timeout: float = 30.0, connections: int = 64
+) -> AsyncIterator[ApiClient]:
+    """Open kept-alive connections to the API server for as long as the block runs.
+
+    ``call_timeout`` is the deadline of one call, in seconds.
+    """
+    context = credentials.ssl_context()
+    connector = aiohttp.TCPConnector(
+        ssl=context if context is not None else True, limit=connections, keepalive_timeout=60
+    )
+    # Proxies, cookies and compression have no business between us and the API server.
+    async with aiohttp.ClientSession(
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"Accept-Encoding": "identity"}
+    ) as session:
+        yield ApiClient(session, credentials, user_agent, call_timeout)

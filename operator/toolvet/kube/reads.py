@@ -1,0 +1,225 @@
+"""The read plan of a decision: current state, no cache, two rounds in parallel (DESIGN 2, "Read plan").
+
+Round 1: the inventory of the service account's name, the annotated one if another, the policy. Round 2: the
+snapshot by its computed or pinned name, its approvals, and, where that snapshot is not the last approved
+one, the latter too, to say what changed. A read that fails or cannot be understood is ``Unknown``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from toolvet.core.approval import Approval, ReviewedSnapshot
+from toolvet.core.binding import Catalog
+from toolvet.core.decision import (
+    Decision,
+    Governing,
+    Unknown,
+    decide,
+    governing,
+    inventories_to_read,
+    leaves_governance,
+    snapshot_to_read,
+)
+from toolvet.core.errors import ContractError
+from toolvet.core.policy import BUILT_IN, PolicySet
+from toolvet.core.workload import Workload, is_governed_change
+from toolvet.kube.client import ApiError
+from toolvet.kube.names import (
+    ACCESS_REVIEWS,
+    APPROVALS,
+    GROUP,
+    INVENTORIES,
+    POLICIES,
+    POLICY_NAME,
+    SNAPSHOTS,
+    Resource,
+    is_object_name,
+)
+from toolvet.kube.resources import (
+    approval_from_object,
+    catalog_from_inventory,
+    policies_from_object,
+    snapshot_from_object,
+)
+
+MAX_APPROVALS = 64
+
+Object = Mapping[str, Any]
+Caller = Mapping[str, Any]
+"""``userInfo`` of an admission request."""
+
+
+class Reader(Protocol):
+    """What a decision needs of the API server; raises ApiError."""
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
+        """Read one object as it is now."""
+
+    async def list(
+        self, resource: Resource, namespace: str | None = None, **parameters: str | int
+    ) -> dict[str, Any]:
+        """Read a list."""
+
+    async def create(
+        self, resource: Resource, namespace: str | None, obj: dict[str, Any], *, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Create an object; used for access reviews, which are never stored."""
+
+
+@dataclass(slots=True)
+class State:
+    """Everything a decision is made of, as far as it was read."""
+
+    policies: PolicySet | Unknown = Unknown.UNAVAILABLE
+    live: dict[str, Catalog | None | Unknown] = field(default_factory=dict)
+    snapshots: dict[str, ReviewedSnapshot | None | Unknown] = field(default_factory=dict)
+    approvals: Sequence[Approval] | Unknown = Unknown.UNAVAILABLE
+    may_exempt: bool | Unknown = False
+    baseline: str | None = None
+
+
+T = TypeVar("T")
+
+
+async def _known(
+    read: Awaitable[Object | None], parse: Callable[[Object], T], absent: T | None
+) -> T | None | Unknown:
+    """Await one read and parse it; what is not there is ``absent``, what is not known is Unknown."""
+    try:
+        found = await read
+        return absent if found is None else parse(found)
+    except ApiError:
+        return Unknown.UNAVAILABLE
+    except (ContractError, LookupError, TypeError, ValueError):
+        return Unknown.INVALID
+
+
+async def _each(reads: Iterable[Awaitable[T]]) -> list[T]:
+    return await asyncio.gather(*reads)
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _last_approved(inventory: Object) -> str | None:
+    found = ((inventory.get("status") or {}).get("lastApproved") or {}).get("snapshotName")
+    return found if is_object_name(found) else None
+
+
+class Plan:
+    """Reads the state of one decision. ``reads`` counts what was asked of the API server."""
+
+    def __init__(self, api: Reader, namespace: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._baselines: dict[str, str] = {}
+        self.reads = 0
+
+    def _get(self, resource: Resource, name: str) -> Awaitable[Object | None]:
+        if not is_object_name(name):
+            # Not a name: nothing of that name exists, and it must not become part of a path.
+            return _nothing()
+        self.reads += 1
+        return self._api.get(resource, self._namespace if resource.namespaced else None, name)
+
+    async def read(self, old: Workload | None, new: Workload, caller: Caller) -> State:
+        """Read what ``decide`` needs, and stop as soon as the verdict cannot depend on more."""
+        state = State()
+        if not is_governed_change(old, new) or new.misplaced:
+            return state
+        names = sorted(inventories_to_read(old, new))
+        policies, catalogs = await asyncio.gather(
+            _known(self._get(POLICIES, POLICY_NAME), policies_from_object, BUILT_IN),
+            _each(_known(self._get(INVENTORIES, name), self._inventory(name), None) for name in names),
+        )
+        # An absent policy is the built-in one, so None cannot come back; if it did, nothing is assumed.
+        state.policies = policies if policies is not None else Unknown.INVALID
+        state.live = dict(zip(names, catalogs, strict=True))
+        found = governing(new, state.live)
+        if isinstance(found, Decision):
+            return state
+        wanted = snapshot_to_read(new, found)
+        if wanted is None:
+            if leaves_governance(old, state.live) is True:
+                state.may_exempt = await self._may_exempt(caller)
+            return state
+        await self._read_snapshots(state, found, wanted)
+        return state
+
+    def _inventory(self, name: str) -> Callable[[Object], Catalog]:
+        def parse(obj: Object) -> Catalog:
+            if (baseline := _last_approved(obj)) is not None:
+                self._baselines[name] = baseline
+            return catalog_from_inventory(obj)
+
+        return parse
+
+    async def _read_snapshots(self, state: State, found: Governing, wanted: str) -> None:
+        state.baseline = self._baselines.get(found.name or "")
+        names = [wanted] if state.baseline in {None, wanted} else [wanted, str(state.baseline)]
+        state.approvals, snapshots = await asyncio.gather(
+            self._approvals(wanted),
+            _each(_known(self._get(SNAPSHOTS, name), snapshot_from_object, None) for name in names),
+        )
+        state.snapshots = dict(zip(names, snapshots, strict=True))
+
+    async def _approvals(self, snapshot: str) -> Sequence[Approval] | Unknown:
+        if not is_object_name(snapshot):
+            return ()
+        self.reads += 1
+        try:
+            answer = await self._api.list(
+                APPROVALS,
+                self._namespace,
+                fieldSelector=f"spec.snapshotName={snapshot}",
+                limit=MAX_APPROVALS,
+            )
+            if (answer.get("metadata") or {}).get("continue"):
+                return Unknown.UNAVAILABLE
+            return tuple(approval_from_object(item) for item in answer["items"])
+        except ApiError:
+            return Unknown.UNAVAILABLE
+        except (ContractError, LookupError, TypeError, ValueError):
+            return Unknown.INVALID
+
+    async def _may_exempt(self, caller: Caller) -> bool | Unknown:
+        self.reads += 1
+        review = {
+            "apiVersion": ACCESS_REVIEWS.api_version,
+            "kind": ACCESS_REVIEWS.kind,
+            "spec": {
+                **{key: caller[key] for key in ("groups", "uid", "extra") if caller.get(key)},
+                "user": caller.get("username", ""),
+                "resourceAttributes": {"group": GROUP, "resource": POLICIES.plural, "verb": "exempt"},
+            },
+        }
+        try:
+            answer = await self._api.create(ACCESS_REVIEWS, None, review)
+        except ApiError:
+            return Unknown.UNAVAILABLE
+        return (answer.get("status") or {}).get("allowed") is True
+
+
+async def judge(
+    plan: Plan, namespace: str, old: Workload | None, new: Workload, caller: Caller, now: datetime
+) -> Decision:
+    """Read the state of one change and decide it."""
+    state = await plan.read(old, new, caller)
+    return decide(
+        state.policies,
+        state.live,
+        state.snapshots,
+        state.approvals,
+        old,
+        new,
+        now,
+        namespace=namespace,
+        may_exempt=state.may_exempt,
+        baseline=state.baseline,
+    )
