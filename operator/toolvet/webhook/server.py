@@ -1,0 +1,171 @@
+"""HTTP around ``kube.review``: three paths, bounded bodies, a deadline, and probes.
+
+Unknown paths are 404, so that a misspelt configuration fails instead of admitting. Everything else that
+goes wrong is a denial in an AdmissionReview.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from toolvet.core.decision import Decision, Verdict
+from toolvet.core.reasons import Reason
+from toolvet.kube.names import Mode
+from toolvet.kube.process import log, where
+from toolvet.kube.reads import Reader
+from toolvet.kube.review import (
+    AdmissionRequest,
+    NotUnderstoodError,
+    decide_request,
+    parse_request,
+    refuse,
+    respond,
+)
+
+_LOGGER = logging.getLogger("toolvet.webhook")
+
+MAX_BODY = 8 * 1024 * 1024
+_MAX_DRAINED = 64 * 1024 * 1024
+_CHUNK = 64 * 1024
+_UID_WITHIN = 4096
+_UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')
+_TIMEOUT = re.compile(r"([0-9]{1,3})s")
+_DEFAULT_TIMEOUT = 5.0
+_MARGIN = 0.5  # seconds left to send the answer before the API server stops waiting
+
+
+class BodyTooLargeError(Exception):
+    """A body over the limit; ``uid`` is what its beginning says."""
+
+    def __init__(self, uid: str) -> None:
+        super().__init__("body too large")
+        self.uid = uid
+
+
+@dataclass(slots=True)
+class Readiness:
+    """Ready once a live decision was made, and then for good.
+
+    A gate out of reach refuses everything; one whose reads fail refuses with a reason.
+    """
+
+    ready: bool = False
+
+
+def gate(api: Reader, readiness: Readiness, clock: Callable[[], datetime]) -> web.Application:
+    """Build the application; ``clock`` gives the time of each decision."""
+    application = web.Application(client_max_size=MAX_BODY)
+
+    def handler(mode: Mode) -> Callable[[web.Request], Any]:
+        async def handle(request: web.Request) -> web.Response:
+            return _json(await _answer(api, request, mode, clock))
+
+        return handle
+
+    async def live(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def ready(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n") if readiness.ready else web.Response(status=503, text="not ready\n")
+
+    application.add_routes([web.post(f"/v1/{mode}", handler(mode)) for mode in Mode])
+    application.add_routes([web.get("/livez", live), web.get("/readyz", ready)])
+    return application
+
+
+def _json(body: dict[str, Any]) -> web.Response:
+    return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+async def _answer(
+    api: Reader, http: web.Request, mode: Mode, clock: Callable[[], datetime]
+) -> dict[str, Any]:
+    """Answer one review; whatever happens, the answer is a review."""
+    uid = ""
+    try:
+        request = parse_request(_loads(await _body(http)))
+        uid = request.uid
+        return await _decided(api, request, mode, _deadline(http.query.get("timeout")), clock)
+    except BodyTooLargeError as error:
+        return _refused(error.uid, Reason.REQUEST_TOO_LARGE, mode)
+    except NotUnderstoodError as error:
+        return _refused(error.uid, Reason.INVALID_REQUEST, mode)
+    except Exception as error:  # noqa: BLE001  # a fault of ours must become a denial, never a bare 500
+        log(_LOGGER, logging.ERROR, "internal_error", error=where(error))
+        return _refused(uid, Reason.INTERNAL_ERROR, mode)
+
+
+def _refused(uid: str, reason: Reason, mode: Mode) -> dict[str, Any]:
+    log(_LOGGER, logging.WARNING, "refused", reason=reason, mode=mode)
+    return refuse(uid, reason, mode)
+
+
+async def _decided(
+    api: Reader, request: AdmissionRequest, mode: Mode, seconds: float, clock: Callable[[], datetime]
+) -> dict[str, Any]:
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(seconds):
+            decision, reads = await decide_request(api, request, clock())
+    except TimeoutError:
+        decision, reads = Decision(Verdict.DENIED, Reason.STATE_UNAVAILABLE), 0
+    log(
+        _LOGGER,
+        logging.INFO,
+        "decision",
+        mode=mode,
+        verdict=decision.verdict,
+        reason=decision.reason,
+        namespace=request.namespace,
+        kind=request.resource.resource,
+        name=request.name,
+        operation=request.operation,
+        dry_run=bool(request.dry_run),
+        inventory=decision.inventory,
+        snapshot=decision.snapshot,
+        reads=reads,
+        milliseconds=round((time.monotonic() - started) * 1000, 1),
+    )
+    return respond(request, decision, mode)
+
+
+def _deadline(timeout: str | None) -> float:
+    """Return the seconds a decision may take, from the ``?timeout=`` the API server sends."""
+    match = _TIMEOUT.fullmatch(timeout or "")
+    return max((float(match[1]) if match else _DEFAULT_TIMEOUT) - _MARGIN, _MARGIN)
+
+
+def _loads(body: bytes) -> object:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    raise NotUnderstoodError("")
+
+
+async def _body(http: web.Request) -> bytes:
+    """Read a bounded body. One that is too large is drained, so that the sender reads our answer."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in http.content.iter_chunked(_CHUNK):
+        size += len(chunk)
+        if size <= MAX_BODY:
+            chunks.append(chunk)
+        else:
+            del chunks[1:]
+        if size > _MAX_DRAINED:
+            break
+    if size > MAX_BODY:
+        found = _UID.search(b"".join(chunks)[:_UID_WITHIN])
+        raise BodyTooLargeError(found[1].decode("ascii") if found else "")
+    return b"".join(chunks)
