@@ -1,0 +1,100 @@
+"""Install the chart into a control plane that has no node: helm as ever, then a Service that leads to this machine."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controlplane.bed import ControlPlane
+
+CHART = Path(__file__).resolve().parent.parent.parent / "charts" / "toolvet"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A release, and what its Deployments as they are in the cluster say how to run the two processes."""
+
+    namespace: str
+    release: str
+    fullname: str
+    webhook_args: list[str]
+    controller_args: list[str]
+    webhook_service_account: str
+    controller_service_account: str
+
+
+def is_installed(bed: ControlPlane, *, namespace: str = "toolvet-system", release: str = "toolvet") -> bool:
+    """Tell whether helm knows the release."""
+    return bed.helm("status", release, "--namespace", namespace, check=False).returncode == 0
+
+
+def install_chart(
+    bed: ControlPlane,
+    *,
+    namespace: str = "toolvet-system",
+    release: str = "toolvet",
+    gate_port: int,
+    values: Mapping[str, Any] | None = None,
+) -> Installed:
+    """Install the release or upgrade it, and let its webhook Service lead to ``gate_port`` of localhost.
+
+    The webhook configuration stays as Helm made it; its port is the value ``webhook.servicePort``.
+    Errors: CommandError where helm or the API server refuses.
+    """
+    settings: dict[str, Any] = dict(values or {})
+    settings["webhook"] = {**settings.get("webhook", {}), "servicePort": gate_port}
+    # An earlier call's ExternalName Service is nobody's: helm is to make its own again.
+    selector = f"app.kubernetes.io/instance={release}"
+    bed.kubectl("delete", "service", "--namespace", namespace, "--selector", selector)
+    bed.helm(
+        *("upgrade", "--install", release, CHART),
+        *("--namespace", namespace, "--create-namespace", "--values", "-"),
+        input=json.dumps(settings),
+    )
+    if settings.get("crds", {}).get("enabled", True):
+        bed.kubectl("wait", "--for=condition=Established", "crd", "--selector", selector, "--timeout=30s")
+    fullname = _fullname(bed, selector)
+    _lead_to_localhost(bed, namespace, f"{fullname}-webhook", gate_port)
+    webhook = _pod_spec(bed, namespace, f"{fullname}-webhook")
+    controller = _pod_spec(bed, namespace, f"{fullname}-controller")
+    return Installed(
+        namespace=namespace,
+        release=release,
+        fullname=fullname,
+        webhook_args=webhook["containers"][0]["args"],
+        controller_args=controller["containers"][0]["args"],
+        webhook_service_account=webhook["serviceAccountName"],
+        controller_service_account=controller["serviceAccountName"],
+    )
+
+
+def _fullname(bed: ControlPlane, selector: str) -> str:
+    found = bed.kubectl(
+        *("get", "validatingwebhookconfigurations", "--selector", selector),
+        *("--output", "jsonpath={.items[*].metadata.name}"),
+    )
+    return found.stdout.strip()
+
+
+def _lead_to_localhost(bed: ControlPlane, namespace: str, name: str, port: int) -> None:
+    services = f"/api/v1/namespaces/{namespace}/services"
+    labels = bed.api("GET", f"{services}/{name}")["metadata"]["labels"]
+    bed.api("DELETE", f"{services}/{name}")
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "type": "ExternalName",
+            "externalName": "localhost",
+            "ports": [{"name": "https", "port": port}],
+        },
+    }
+    bed.api("POST", services, service)
+
+
+def _pod_spec(bed: ControlPlane, namespace: str, deployment: str) -> dict[str, Any]:
+    found = bed.api("GET", f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}")
+    spec: dict[str, Any] = found["spec"]["template"]["spec"]
+    return spec
