@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  # a script of the repository, part of no package
 """Write the parts of the chart that have their source elsewhere: ``generate_chart.py [--check]``.
 
 - ``crds/*.yaml`` become templates that obey ``crds.enabled`` and ``crds.keep``;
@@ -110,24 +111,28 @@ def stale(files: dict[Path, str]) -> list[Path]:
     return sorted([*differing, *(path for path in CRD_TEMPLATES.glob("*.yaml") if path not in files)])
 
 
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` only say whether they are up to date."""
     if arguments not in ([], ["--check"]):
-        print("usage: generate_chart.py [--check]", file=sys.stderr)
+        _say("usage: generate_chart.py [--check]")
         return 2
     files = generated()
     paths = stale(files)
     for path in paths:
         shown = path.relative_to(ROOT)
         if arguments:
-            print(f"{shown} is not what its source says: run make generate and commit", file=sys.stderr)
+            _say(f"{shown} is not what its source says: run make generate and commit")
         elif path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[path], encoding="utf-8")
-            print(f"wrote {shown}", file=sys.stderr)
+            _say(f"wrote {shown}")
         else:
             path.unlink()
-            print(f"removed {shown}", file=sys.stderr)
+            _say(f"removed {shown}")
     return 1 if arguments and paths else 0
 
 

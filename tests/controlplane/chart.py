@@ -1,4 +1,4 @@
-"""Install the chart into a control plane that has no node: helm as ever, then a Service that leads to this machine."""
+"""Install the chart into a control plane without a node: helm as ever, then a Service that leads here."""
 
 import json
 from collections.abc import Mapping

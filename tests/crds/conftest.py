@@ -1,0 +1,34 @@
+"""The custom resources and policies as the chart installs them; nothing serves the gate's port."""
+
+import pytest
+
+from controlplane.api import ApiError
+from controlplane.bed import ControlPlane
+from controlplane.chart import install_chart, is_installed
+from controlplane.ports import free_port
+from controlplane.waiting import wait_until
+from crds.api import Resources
+from crds.objects import approval
+
+
+@pytest.fixture(scope="session")
+def installed_bed(controlplane: ControlPlane) -> ControlPlane:
+    if not is_installed(controlplane):
+        install_chart(controlplane, gate_port=free_port())
+    resources = Resources(controlplane, "default")
+
+    def policies_hold() -> bool:
+        # Admission learns of a policy a moment after it is stored.
+        try:
+            resources.create(approval(approvedBy="somebody-else"), dry_run=True)
+        except ApiError as error:
+            return error.status == 403
+        return False
+
+    wait_until(policies_hold, 20, "the policies do not hold")
+    return controlplane
+
+
+@pytest.fixture
+def resources(installed_bed: ControlPlane, namespace: str) -> Resources:
+    return Resources(installed_bed, namespace)
