@@ -26,17 +26,18 @@ class ApiClient:
         self._tls = ssl.create_default_context(cafile=authority)
         self._tls.load_cert_chain(certificate, key)
 
-    def call(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+    def call(
+        self, method: str, path: str, body: object = None, *, seconds: float = TIMEOUT_SECONDS
+    ) -> dict[str, Any]:
         """Return the decoded answer ({} if it is not a JSON object).
 
         Errors: ApiError for a status of 400 and above, OSError if there is no answer.
         """
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", self._port, timeout=TIMEOUT_SECONDS, context=self._tls
-        )
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=seconds, context=self._tls)
         try:
             data = None if body is None else json.dumps(body)
-            headers = {"Accept": "application/json", "Content-Type": "application/json"}
+            content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+            headers = {"Accept": "application/json", "Content-Type": content}
             connection.request(method, path, body=data, headers=headers)
             response = connection.getresponse()
             text = response.read()

@@ -26,20 +26,21 @@ from controlplane.ports import free_port
 from controlplane.processes import Process, Supervisor
 from controlplane.projection import project, secret_files
 from controlplane.state import create_directory, sweep
+from controlplane.waiting import wait_until
 
 ADMIN = "admin"
 ADMIN_GROUP = "system:masters"
 START_SECONDS = 60.0  # a loaded machine may be slow; an idle one needs 3 to 5
 PORT_ATTEMPTS = 4
-POLL_SECONDS = 0.05
 TOKEN_SECONDS = 3600
 ACCOUNT_SECONDS = 10.0
+READ_SECONDS = 3.0  # while waiting: whoever took our port may never answer
 COMMAND_SECONDS = 120.0
 _IN_USE = re.compile("address already in use")
 
 
 class ControlPlaneError(RuntimeError):
-    """The control plane did not start, or what was asked for did not appear in time."""
+    """The control plane did not start, was not started, or one of its processes ended."""
 
 
 class ControlPlane:
@@ -60,6 +61,7 @@ class ControlPlane:
         self._daemons: dict[str, Process] = {}
         self._kubeconfigs: dict[tuple[str, tuple[str, ...]], Path] = {}
         self.port = 0
+        self.start_seconds = 0.0  # how long ``start`` took, without a build
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -77,30 +79,38 @@ class ControlPlane:
 
         Errors: BuildError; ControlPlaneError naming the process, with the end of its log.
         """
+        if self._supervisor is not None:
+            raise ControlPlaneError("a control plane starts once; make another")
         self._programs = self._programs or programs()
         wanted = ("kube-controller-manager", *(("kube-scheduler",) if self._scheduler else ()))
         for name in wanted:
             if name not in self._programs:
                 raise ControlPlaneError(f"{name} is missing")
+        started = time.monotonic()
         sweep()
         self._supervisor = Supervisor(create_directory())
         try:
-            self._start(time.monotonic() + START_SECONDS)
+            self._start()
+        except TimeoutError as error:
+            tails = "\n".join(f"{name}:\n{daemon.tail()}" for name, daemon in self._daemons.items())
+            self.stop()
+            raise ControlPlaneError(f"{error}\n{tails}") from error
         except BaseException:  # also Ctrl-C during the start
             self.stop()
             raise
+        self.start_seconds = time.monotonic() - started
 
     def stop(self) -> None:
         """Kill everything and remove the directory; harmless the second time."""
         if self._supervisor is not None:
             self._supervisor.close()
 
-    def _start(self, deadline: float) -> None:
+    def _start(self) -> None:
         layout = self._layout
         self.authority = CertificateAuthority("toolvet-controlplane", datetime.now(UTC))
         self._write_pki()
         self._launch("etcd", daemons.etcd(self._programs["etcd"], layout))
-        self._start_api_server(deadline)
+        self._start_api_server()
         controller = self.kubeconfig("system:kube-controller-manager")
         program = self._programs["kube-controller-manager"]
         self._launch(program.name, daemons.kube_controller_manager(program, layout, controller))
@@ -110,7 +120,7 @@ class ControlPlane:
             self._launch(program.name, daemons.kube_scheduler(program, scheduler))
         self._await(
             lambda: self._exists("/api/v1/namespaces/default/serviceaccounts/default"),
-            deadline,
+            START_SECONDS,
             "kube-controller-manager made no service account",
         )
 
@@ -128,7 +138,7 @@ class ControlPlane:
             layout.pki(f"{name}.key").write_bytes(pair.key)
         layout.pki("service-account.key").write_bytes(new_private_key_pem())
 
-    def _start_api_server(self, deadline: float) -> None:
+    def _start_api_server(self) -> None:
         program = self._programs["kube-apiserver"]
         pki = self._layout.pki
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -137,7 +147,7 @@ class ControlPlane:
             server = self._launch(program.name, arguments)
             self._api = ApiClient(self.port, pki("ca.crt"), pki("admin.crt"), pki("admin.key"))
             try:
-                self._await(self._ready, deadline, "kube-apiserver is not ready")
+                self._await(self._ready, START_SECONDS, "kube-apiserver is not ready")
             except ControlPlaneError:
                 # Somebody took the port between the choice and the listening: take another.
                 lost = server.poll() is not None and _IN_USE.search(server.tail())
@@ -152,16 +162,17 @@ class ControlPlane:
         self._daemons[name] = self._running.start(name, arguments, environment)
         return self._daemons[name]
 
-    def _await(self, condition: Callable[[], bool], deadline: float, complaint: str) -> None:
-        while not condition():
+    def _await(self, condition: Callable[[], bool], seconds: float, complaint: str) -> None:
+        def alive_and_true() -> bool:
+            if condition():
+                return True
             for name, daemon in self._daemons.items():
                 code = daemon.poll()
                 if code is not None:
                     raise ControlPlaneError(f"{name} ended with exit code {code}:\n{daemon.tail()}")
-            if time.monotonic() > deadline:
-                tails = "\n".join(f"{name}:\n{daemon.tail()}" for name, daemon in self._daemons.items())
-                raise ControlPlaneError(f"{complaint} after {START_SECONDS:.0f} s\n{tails}")
-            time.sleep(POLL_SECONDS)
+            return False
+
+        wait_until(alive_and_true, seconds, complaint)
 
     def _ready(self) -> bool:
         # /readyz covers etcd, the RBAC and priority bootstrap and every informer of admission.
@@ -169,7 +180,7 @@ class ControlPlane:
 
     def _exists(self, path: str) -> bool:
         try:
-            self.api("GET", path)
+            self._client.call("GET", path, seconds=READ_SECONDS)
         except (ApiError, OSError):
             return False
         return True
@@ -179,6 +190,12 @@ class ControlPlane:
         if self._supervisor is None:
             raise ControlPlaneError("the control plane was not started")
         return self._supervisor
+
+    @property
+    def _client(self) -> ApiClient:
+        if self._api is None:
+            raise ControlPlaneError("the control plane was not started")
+        return self._api
 
     @property
     def _layout(self) -> Layout:
@@ -237,13 +254,10 @@ class ControlPlane:
         """Return a token of a service account (TokenRequest), valid for ``seconds`` (600 at least).
 
         Waits for an account that is about to be made, as a namespace's ``default`` is.
-        Errors: ControlPlaneError if it is not there after ACCOUNT_SECONDS.
+        Errors: TimeoutError if it is not there after ACCOUNT_SECONDS.
         """
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}"
-        try:
-            self._await(lambda: self._exists(path), time.monotonic() + ACCOUNT_SECONDS, "")
-        except ControlPlaneError as error:
-            raise ControlPlaneError(f"no service account {namespace}/{name}") from error
+        self._await(lambda: self._exists(path), ACCOUNT_SECONDS, f"no service account {namespace}/{name}")
         body = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
@@ -309,7 +323,7 @@ class ControlPlane:
     ) -> Completed:
         """Run the bed's kubectl, as admin by default; plugins on PATH work.
 
-        Errors: CommandError (a CalledProcessError that shows stderr) for another exit code than 0 if ``check``.
+        Errors: CommandError (a CalledProcessError that shows stderr) for an exit code but 0 if ``check``.
         """
         command = [self.program("kubectl"), *arguments]
         return run(command, self.command_environment(kubeconfig), text=input, check=check, seconds=seconds)
@@ -327,10 +341,11 @@ class ControlPlane:
         return run(command, self.command_environment(kubeconfig), text=input, check=check, seconds=seconds)
 
     def api(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Call the API server as admin: ``bed.api("GET", "/api/v1/namespaces/x")``. Errors: ApiError."""
-        if self._api is None:
-            raise ControlPlaneError("the control plane was not started")
-        return self._api.call(method, path, body)
+        """Call the API server as admin: ``bed.api("GET", "/api/v1/namespaces/x")``; PATCH is a merge patch.
+
+        Errors: ApiError; OSError if there is no answer.
+        """
+        return self._client.call(method, path, body)
 
     def start_process(
         self,
@@ -347,7 +362,18 @@ class ControlPlane:
 
     def project_secret(self, namespace: str, name: str, directory: Path) -> Path:
         """Write a Secret's data into ``directory`` as a kubelet would, swapped at once. Errors: ApiError."""
-        return project(directory, secret_files(self.api("GET", f"/api/v1/namespaces/{namespace}/secrets/{name}")))
+        return project(
+            directory, secret_files(self.api("GET", f"/api/v1/namespaces/{namespace}/secrets/{name}"))
+        )
+
+    def serve_locally(self, namespace: str, service: str) -> None:
+        """Point a Service at this machine: admission webhooks behind it are then called on localhost.
+
+        It becomes ``type: ExternalName, externalName: localhost``; the port is the one the webhook
+        configuration's clientConfig.service names, so the process under test listens there. Errors: ApiError.
+        """
+        spec = {"type": "ExternalName", "externalName": "localhost", "clusterIP": None, "clusterIPs": None}
+        self.api("PATCH", f"/api/v1/namespaces/{namespace}/services/{service}", {"spec": spec})
 
     def create_namespace(self, prefix: str = "test-", labels: Mapping[str, str] | None = None) -> str:
         """Return the name of a new namespace whose ``default`` service account is there."""
@@ -355,7 +381,7 @@ class ControlPlane:
         created = self.api("POST", "/api/v1/namespaces", {"metadata": metadata})
         name: str = created["metadata"]["name"]
         path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        self._await(lambda: self._exists(path), time.monotonic() + ACCOUNT_SECONDS, "no default service account")
+        self._await(lambda: self._exists(path), ACCOUNT_SECONDS, f"no default service account in {name}")
         return name
 
     def delete_namespace(self, name: str) -> None:

@@ -81,7 +81,9 @@ def _from_assets(assets: Path, path: str | None) -> dict[str, Path]:
 
 
 def _linker_flags(source: Path) -> str:
-    match = re.search(r"^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)", (source / "go.mod").read_text(), re.MULTILINE)
+    match = re.search(
+        r"^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)", (source / "go.mod").read_text(), re.MULTILINE
+    )
     if not match:
         raise BuildError("binary/go.mod does not pin k8s.io/kubernetes")
     version, major, minor = match.groups()
@@ -129,7 +131,9 @@ def _build(target: Path, toolchain: Toolchain, progress: Progress) -> None:
         progress.say("downloading Go modules")
         packages = _run_go(go, ["list", "-deps", "."], progress=None)
         progress.say("compiling")
-        _run_go(go, [*_go_build(SOURCE), "-v", "-o", str(partial / "controlplane"), "."], progress, len(packages))
+        _run_go(
+            go, [*_go_build(SOURCE), "-v", "-o", str(partial / "controlplane"), "."], progress, len(packages)
+        )
         for name in BUILT:
             (partial / name).symlink_to("controlplane")
         partial.rename(target)

@@ -22,8 +22,11 @@ class Layout:
 
     @property
     def etcd_socket(self) -> str:
-        """A socket in a private directory: no port to lose, no stranger on it. At most 108 bytes (unix(7))."""
-        return f"unix://{self.directory}/etcd.sock"
+        """A socket in a private directory: no port to lose, no stranger on it.
+
+        Relative to the directory the daemons run in, because a socket's path ends at 108 bytes (unix(7)).
+        """
+        return "unix://etcd.sock"
 
     @property
     def audit_log(self) -> Path:
@@ -37,7 +40,7 @@ class Layout:
 
 def etcd(program: Path, layout: Layout) -> list[str | Path]:
     """Return etcd's command line: one member, no fsync because nothing outlives the bed."""
-    peer = f"unix://{layout.directory}/peer.sock"
+    peer = "unix://peer.sock"
     return [
         program,
         f"--data-dir={layout.directory / 'etcd'}",

@@ -1,18 +1,19 @@
 """Processes that cannot outlive the bed: the owner's side of ``supervisor``."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-POLL_SECONDS = 0.02
+from controlplane.waiting import wait_until
+
 TAIL_LINES = 25
 
 
@@ -25,9 +26,17 @@ class Supervisor:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._lock = threading.Lock()  # one question, one answer, also with threads
+        self._asked = 0
         with (directory / "supervisor.log").open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", Path(__file__).with_name("supervisor.py"), str(os.getpid()), directory],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    Path(__file__).with_name("supervisor.py"),
+                    str(os.getpid()),
+                    directory,
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -44,16 +53,18 @@ class Supervisor:
         with self._lock:
             if self._process.stdin is None or self._process.stdout is None or self._process.stdin.closed:
                 raise RuntimeError("the control plane has ended")
-            try:
-                self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._asked += 1
+            # Ctrl-C between question and answer leaves an answer nobody took: pass over it.
+            answer: dict[str, Any] = {"id": 0}
+            line = b""
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(json.dumps({**command, "id": self._asked}).encode() + b"\n")
                 self._process.stdin.flush()
-                line = self._process.stdout.readline()
-            except OSError:
-                line = b""
+                while answer["id"] != self._asked and (line := self._process.stdout.readline()):
+                    answer = json.loads(line)
         if not line:
             raise RuntimeError("the supervisor of the control plane was killed")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+        return answer
 
     def start(
         self,
@@ -64,7 +75,7 @@ class Supervisor:
     ) -> "Process":
         """Start a program (absolute path first). ``environment`` replaces the inherited one if given.
 
-        Output is appended to ``<directory of the bed>/<name>.log``. Errors: RuntimeError where it cannot start.
+        Output is appended to ``<name>.log`` in the bed's directory. Errors: RuntimeError if it cannot start.
         """
         log = self.directory / f"{name}.log"
         reply = self.ask(
@@ -83,7 +94,8 @@ class Supervisor:
         with self._lock:
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe and not pipe.closed:
-                    pipe.close()
+                    with contextlib.suppress(BrokenPipeError):  # the supervisor was killed
+                        pipe.close()
         self._process.wait()
 
 
@@ -106,13 +118,12 @@ class Process:
         self.supervisor.ask(do="signal", pid=self.pid, signal=int(number))
 
     def wait(self, seconds: float) -> int:
-        """Return the exit code. Errors: TimeoutError with the log's tail if it still runs after ``seconds``."""
-        deadline = time.monotonic() + seconds
-        while (code := self.poll()) is None:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name} still runs after {seconds} s\n{self.tail()}")
-            time.sleep(POLL_SECONDS)
-        return code
+        """Return the exit code. Errors: TimeoutError with the log's tail after ``seconds``."""
+        try:
+            wait_until(lambda: self.poll() is not None, seconds, f"{self.name} still runs")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.tail()}") from None
+        return self.poll() or 0
 
     def stop(self, seconds: float = 10.0) -> int:
         """Ask it to end (SIGTERM), kill it after ``seconds``; return the exit code."""

@@ -1,7 +1,6 @@
 """Write files the way a kubelet projects Secrets and tokens into a Pod's volume."""
 
 import base64
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ def project(directory: Path, files: Mapping[str, bytes]) -> Path:
     for name, data in files.items():
         (fresh / name).write_bytes(data)
     current = directory / _CURRENT
-    old = directory / os.readlink(current) if current.is_symlink() else None
+    old = directory / current.readlink() if current.is_symlink() else None
     swap = directory / "..data_tmp"
     swap.unlink(missing_ok=True)
     swap.symlink_to(fresh.name)

@@ -79,7 +79,9 @@ def serve(owner: int, children: Children) -> None:
             return
         *lines, pending = (pending + received).split(b"\n")
         for line in lines:
-            os.write(1, json.dumps(answer(children, json.loads(line))).encode() + b"\n")
+            command = json.loads(line)
+            reply = {**answer(children, command), "id": command["id"]}
+            os.write(1, json.dumps(reply).encode() + b"\n")
 
 
 def main() -> None:

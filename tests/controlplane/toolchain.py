@@ -92,6 +92,9 @@ def _installer() -> list[str]:
         return [uv, "pip", "install", "--quiet", "--python", sys.executable]
     # A virtual environment made by uv has no pip; the interpreter it was made from mostly has.
     for python in (sys.executable, getattr(sys, "_base_executable", sys.executable), "python3"):
-        if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
+        if (
+            subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode
+            == 0
+        ):
             return [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     raise BuildError(f"neither Go >= {MINIMUM[0]}.{MINIMUM[1]}, uv nor pip is there: install one of them")

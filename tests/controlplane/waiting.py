@@ -1,0 +1,18 @@
+"""Wait for a condition instead of a time."""
+
+import time
+from collections.abc import Callable
+
+POLL_SECONDS = 0.05
+
+
+def wait_until(condition: Callable[[], object], seconds: float, complaint: str) -> None:
+    """Return as soon as ``condition()`` is true, asked every POLL_SECONDS and at least once.
+
+    Errors: TimeoutError ``<complaint> after <seconds> s``; whatever the condition raises.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{complaint} after {seconds:.0f} s")
+        time.sleep(POLL_SECONDS)
