@@ -55,8 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     if arguments[:1] and arguments[0] in PROCESSES:
         return PROCESSES[arguments[0]][1](arguments[1:])
-    signal.signal(signal.SIGTERM, _terminated)
-    signal.signal(signal.SIGHUP, _terminated)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays in force
+            signal.signal(number, _terminated)
     from toolvet.cli import app  # noqa: PLC0415  # the processes need none of it
 
     app.list_processes(PROCESSES)

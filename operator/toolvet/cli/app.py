@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli import catalog, inventory
+from toolvet.cli import catalog, cluster, inventory
 from toolvet.cli.output import ExitCode
 
 
@@ -29,6 +29,7 @@ app.add_typer(catalog_app, name="catalog")
 app.add_typer(namespace_app, name="namespace")
 inventory.register(inventory_app)
 catalog.register(catalog_app)
+cluster.register(app, namespace_app)
 
 
 def _show_version(wanted: bool) -> None:

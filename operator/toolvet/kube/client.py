@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -66,6 +66,8 @@ class ApiClient:
         self._credentials = credentials
         self._agent = user_agent
         self._timeout = timeout
+        self.on_warning: Callable[[str], None] | None = None
+        """Told the text of every warning the API server sends with an answer (KEP-1693)."""
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """Read one object as it is now; None where it does not exist."""
@@ -157,6 +159,9 @@ class ApiClient:
             ) as response:
                 content = await response.read()
                 status = response.status
+                if self.on_warning is not None:
+                    for value in response.headers.getall("Warning", []):
+                        self.on_warning(_warning_text(value))
         except TimeoutError:
             raise ApiError(0, "Timeout", "the API server did not answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -164,6 +169,12 @@ class ApiClient:
                 0, "Unreachable", f"the API server cannot be reached ({type(error).__name__})"
             ) from None
         return _answer(status, content)
+
+
+def _warning_text(header: str) -> str:
+    """Return the quoted text of an RFC 7234 warning header: ``299 - "text"``."""
+    text = header.partition('"')[2].rpartition('"')[0]
+    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def _answer(status: int, content: bytes) -> Object:

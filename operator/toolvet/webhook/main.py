@@ -41,9 +41,6 @@ def _options(argv: list[str]) -> argparse.Namespace:
         default=Path("/var/run/toolvet/tls"),
         help="folder with tls.crt and tls.key, looked at every second (default: %(default)s)",
     )
-    arguments.add_argument(
-        "--drain-seconds", type=float, default=5.0, help="how long to go on serving after SIGTERM"
-    )
     return arguments.parse_args(argv)
 
 
@@ -63,8 +60,6 @@ async def _serve(options: argparse.Namespace) -> None:
             ).start()
             log(_LOGGER, logging.INFO, "listening", port=options.port, certificate=certificate.loaded)
             await _keep(api, account.namespace, certificate, readiness, stopping)
-            # Endpoints learn of our end after we do: go on answering in between.
-            await asyncio.sleep(options.drain_seconds)
         finally:
             await runner.cleanup()
 
