@@ -7,14 +7,13 @@ import ssl
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
 from controlplane import bed as bed_module
+from controlplane import build, lifecycle
 from controlplane.api import ApiError
 from controlplane.bed import ControlPlane, ControlPlaneError
-from controlplane.build import programs
 from controlplane.commands import CommandError
 from controlplane.waiting import wait_until
 
@@ -262,7 +261,7 @@ def test_a_daemon_that_ends_is_named_with_its_log(tmp_path):
     broken = tmp_path / "etcd"
     broken.write_text("#!/bin/sh\necho the disk is on fire\nexit 3\n")
     broken.chmod(0o755)
-    bed = ControlPlane(names={**programs(), "etcd": broken})
+    bed = ControlPlane(names={**build.programs(), "etcd": broken})
     with pytest.raises(ControlPlaneError, match=r"etcd ended with exit code 3:\n  the disk is on fire"):
         bed.start()
     assert not bed.directory.exists()
@@ -271,9 +270,9 @@ def test_a_daemon_that_ends_is_named_with_its_log(tmp_path):
 def test_a_lost_port_is_replaced(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         lost = taken.getsockname()[1]
-        ports = iter([lost, bed_module.free_port()])
+        ports = iter([lost, lifecycle.free_port()])
         # The race itself: free when chosen, taken when used.
-        monkeypatch.setattr(bed_module, "free_port", lambda: next(ports))
+        monkeypatch.setattr(lifecycle, "free_port", lambda: next(ports))
         with ControlPlane(scheduler=True) as bed:
             assert bed.port != lost
             assert set(bed.processes) == {
@@ -286,6 +285,6 @@ def test_a_lost_port_is_replaced(monkeypatch):
 
 
 def test_programs_are_the_pinned_version(controlplane):
-    go_mod = (Path(bed_module.__file__).parent / "binary" / "go.mod").read_text()
+    go_mod = (build.SOURCE / "go.mod").read_text()
     version = json.loads(controlplane.kubectl("version", "-o", "json").stdout)["serverVersion"]["gitVersion"]
     assert f"k8s.io/kubernetes {version}\n" in go_mod
