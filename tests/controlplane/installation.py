@@ -1,0 +1,122 @@
+"""Our product on a control plane without a node: the chart by helm, its two processes by us.
+
+The processes get what a kubelet would give them: the arguments of their Deployment, the token of their own
+service account (never an admin's), and the serving Secret as files that follow it.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from controlplane.api import ApiError
+from controlplane.bed import ControlPlane
+from controlplane.chart import install_chart
+from controlplane.ports import free_port
+from controlplane.processes import Process
+from controlplane.projection import project, secret_files
+from controlplane.waiting import wait_until
+
+READY_SECONDS = 30.0
+_LOOK_SECONDS = 0.3
+_LOOPBACK = "127.0.0.1"
+
+
+class _SecretVolume:
+    """Follows a Secret into a folder, as a kubelet does for a mounted one."""
+
+    def __init__(self, bed: ControlPlane, namespace: str, name: str, directory: Path) -> None:
+        self._bed, self._path = bed, f"/api/v1/namespaces/{namespace}/secrets/{name}"
+        self._directory = directory
+        self._seen: str | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name=f"volume-{name}", daemon=True)
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(_LOOK_SECONDS):
+            try:
+                secret = self._bed.api("GET", self._path)
+            except (ApiError, OSError):
+                continue  # not made yet, or the API server is being played with: a kubelet tries again too
+            version = secret["metadata"]["resourceVersion"]
+            if version != self._seen:
+                project(self._directory, secret_files(secret))
+                self._seen = version
+
+
+class Installation:
+    """The chart and, as long as the block runs, one gate and one controller; more can be started."""
+
+    def __init__(self, bed: ControlPlane, values: Mapping[str, Any] | None = None) -> None:
+        self.bed = bed
+        self._values = values
+        self._started = 0
+        self.gates: list[Process] = []
+        self.controllers: list[Process] = []
+
+    def __enter__(self) -> Self:
+        self.gate_port = free_port()
+        self.chart = install_chart(self.bed, gate_port=self.gate_port, values=self._values)
+        self.namespace = self.chart.namespace
+        self._tls = self.bed.directory / "volumes" / "tls"
+        self._volume = _SecretVolume(self.bed, self.namespace, f"{self.chart.fullname}-tls", self._tls)
+        self._volume.start()
+        self.start_controller()
+        self.start_gate()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in [*self.gates, *self.controllers]:
+            process.stop()
+        self._volume.stop()
+
+    def _run(self, name: str, account: str, arguments: list[str], extra: list[str]) -> Process:
+        self._started += 1
+        identity = f"{name}-{self._started}"
+        folder = self.bed.directory / "volumes" / identity
+        self.bed.service_account(self.namespace, account, folder)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "POD_NAME": identity,
+            "PYTHONUNBUFFERED": "1",
+            **self.bed.environment(),
+        }
+        command = [sys.executable, "-m", "toolvet", *arguments, *extra]
+        command += ["--service-account-dir", str(folder), "--bind-address", _LOOPBACK]
+        return self.bed.start_process(identity, command, environment)
+
+    def start_controller(self) -> Process:
+        """Start one more controller; it leads once it has the Lease."""
+        account = self.chart.controller_service_account
+        extra = ["--health-port", str(free_port())]
+        process = self._run("controller", account, self.chart.controller_args, extra)
+        self.controllers.append(process)
+        return process
+
+    def start_gate(self, *, port: int | None = None) -> Process:
+        """Start one more gate and wait until it is ready."""
+        account = self.chart.webhook_service_account
+        extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self._tls)]
+        process = self._run("webhook", account, self.chart.webhook_args, extra)
+        self.gates.append(process)
+
+        def ready() -> bool:
+            if process.poll() is not None:
+                raise RuntimeError(f"the gate ended:\n{process.tail()}")
+            return '"event": "ready"' in process.log.read_text()
+
+        wait_until(ready, READY_SECONDS, "the gate is not ready")
+        return process
