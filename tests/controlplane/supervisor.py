@@ -87,9 +87,9 @@ def serve(owner: int, children: Children) -> None:
 def main() -> None:
     """Serve, then leave nothing behind."""
     owner, directory = int(sys.argv[1]), sys.argv[2]
-    # The owner decides when the end has come: a terminal's signals reach it, not us.
+    # The owner decides when the end has come. Handlers, not SIG_IGN: children would inherit being deaf.
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)
+        signal.signal(ignored, lambda *_: None)
     children: Children = {}
     try:
         with contextlib.suppress(BrokenPipeError):

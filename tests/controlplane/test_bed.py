@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 import socket
 import ssl
 import threading
@@ -282,6 +283,33 @@ def test_a_lost_port_is_replaced(monkeypatch):
                 "kube-scheduler",
             }
             assert [process.poll() for process in bed.processes.values()] == [None] * 4
+
+
+def test_process_under_test_stops_when_asked(controlplane):
+    polite = controlplane.start_process("polite", ["/bin/sh", "-c", "echo ready; exec sleep 1000"])
+    wait_until(lambda: "ready" in polite.tail(), 10, "it did not start")
+    assert polite.poll() is None
+    assert polite.stop() == -signal.SIGTERM
+    assert polite.stop() == -signal.SIGTERM  # harmless
+
+
+def test_process_that_does_not_listen_is_killed(controlplane):
+    deaf = controlplane.start_process("deaf", ["/bin/sh", "-c", "trap '' TERM; echo ready; exec sleep 1000"])
+    wait_until(lambda: "ready" in deaf.tail(), 10, "it did not start")
+    assert deaf.stop(seconds=0.2) == -signal.SIGKILL
+
+
+def test_process_gets_exactly_its_environment(controlplane):
+    process = controlplane.start_process("environment", ["/usr/bin/env"], controlplane.environment())
+    assert process.wait(10) == 0
+    assert process.log.read_text() == (
+        f"KUBERNETES_SERVICE_HOST=127.0.0.1\nKUBERNETES_SERVICE_PORT={controlplane.port}\n"
+    )
+
+
+def test_process_that_cannot_start_is_named(controlplane):
+    with pytest.raises(RuntimeError, match="absent cannot be started: No such file or directory"):
+        controlplane.start_process("absent", ["/nonexistent/program"])
 
 
 def test_programs_are_the_pinned_version(controlplane):
