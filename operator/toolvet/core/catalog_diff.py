@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from toolvet.core.canonical import canonical_json
 from toolvet.core.errors import ToolCatalogDiffError, ToolInventoryError
 from toolvet.core.identifiers import version_key
-from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.inventory import (
+    ToolInventory,
+    ToolInventoryRecord,
+    check_capability_class,
+    check_schema_digest,
+    check_tool_id,
+    check_version,
+    parse_side_effect_class,
+)
 from toolvet.core.markdown import catalog_diff_markdown
 
 DIFF_SCHEMA_VERSION = "openmed.agent.tool_catalog_diff.v1"
-COMPARED_FIELDS = ("capability_class", "side_effect_class", "schema_digest")
+_CHECKS: dict[str, Callable[[object], object]] = {
+    "capability_class": check_capability_class,
+    "side_effect_class": parse_side_effect_class,
+    "schema_digest": check_schema_digest,
+}
+COMPARED_FIELDS = tuple(_CHECKS)
 """In the order in which a change lists them."""
+
+
+def _check(check: Callable[[object], object], value: object, field: str) -> None:
+    code = None
+    try:
+        check(value)
+    except ToolInventoryError as error:
+        code = error.code
+    if code is not None:
+        raise ToolCatalogDiffError(field, code)
+
+
+def _all_of(kind: type, items: object) -> bool:
+    return type(items) is tuple and all(type(item) is kind for item in items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +51,15 @@ class FieldChange:
     field: str
     before: str
     after: str
+
+    def __post_init__(self) -> None:
+        check = _CHECKS.get(self.field) if type(self.field) is str else None
+        if check is None:
+            raise ToolCatalogDiffError("change.field", "invalid_field")
+        _check(check, self.before, "change.before")
+        _check(check, self.after, "change.after")
+        if self.before == self.after:
+            raise ToolCatalogDiffError("change", "unchanged_value")
 
     def to_dict(self) -> dict[str, str]:
         """Return the dict form."""
@@ -36,6 +73,15 @@ class ToolChange:
     tool_id: str
     version: str
     fields: tuple[FieldChange, ...]
+
+    def __post_init__(self) -> None:
+        _check(check_tool_id, self.tool_id, "change.tool_id")
+        _check(check_version, self.version, "change.version")
+        if not _all_of(FieldChange, self.fields) or not self.fields:
+            raise ToolCatalogDiffError("change.fields", "invalid_fields")
+        places = [COMPARED_FIELDS.index(change.field) for change in self.fields]
+        if any(first >= second for first, second in pairwise(places)):
+            raise ToolCatalogDiffError("change.fields", "invalid_fields")
 
     @property
     def sort_key(self) -> tuple[str, tuple[int, int, int]]:
@@ -56,6 +102,17 @@ class ToolCatalogDiff:
     removed: tuple[ToolInventoryRecord, ...]
     changed: tuple[ToolChange, ...]
     unchanged: tuple[ToolInventoryRecord, ...]
+    schema_version: str = DIFF_SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        """Check types and nothing else: lists that were not made by a comparison keep their order."""
+        if self.schema_version != DIFF_SCHEMA_VERSION:
+            raise ToolCatalogDiffError("schema_version", "unsupported_version")
+        for name in ("added", "removed", "unchanged"):
+            if not _all_of(ToolInventoryRecord, getattr(self, name)):
+                raise ToolCatalogDiffError(name, "invalid_records")
+        if not _all_of(ToolChange, self.changed):
+            raise ToolCatalogDiffError("changed", "invalid_changes")
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name}={count}" for name, count in self.counts.items())
@@ -79,7 +136,7 @@ class ToolCatalogDiff:
     def to_dict(self) -> dict[str, object]:
         """Return the dict form, fields in the contract's order (CONTRACTS 7.2)."""
         return {
-            "schema_version": DIFF_SCHEMA_VERSION,
+            "schema_version": self.schema_version,
             "added": [record.to_dict() for record in self.added],
             "removed": [record.to_dict() for record in self.removed],
             "changed": [change.to_dict() for change in self.changed],

@@ -36,6 +36,10 @@ class ToolCatalogDiffError(ContractError):
     """Input of a catalog diff that is no inventory, or a diff built wrongly (CONTRACTS 7.4)."""
 
 
+class RunSummaryError(ContractError):
+    """A run summary, or one value of it, that breaks the contract (CONTRACTS 10.3)."""
+
+
 class ToolCatalogBindingError(ContractError):
     """A binding or snapshot that breaks the contract; the text is the code alone (CONTRACTS 9.2)."""
 

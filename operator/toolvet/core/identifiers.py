@@ -1,4 +1,4 @@
-"""Grammars of identifiers, versions and digests (CONTRACTS 1.5, 2.1-2.4).
+"""Grammars of identifiers, versions and digests (CONTRACTS 1.5, 2.1-2.5).
 
 Every grammar matches the whole string, ASCII only; nothing is trimmed, folded or normalised.
 """
@@ -6,10 +6,12 @@ Every grammar matches the whole string, ASCII only; nothing is trimmed, folded o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeGuard
 
-from toolvet.core.errors import CorrelationIdError, GovernanceIdError
+from toolvet.core.errors import CorrelationIdError, GovernanceIdError, RunSummaryError
 
 MAX_IDENTIFIER_LENGTH = 512
 MAX_NAMESPACE_LENGTH = 253
@@ -26,7 +28,12 @@ _IDENTIFIER = re.compile(
 )
 _SEMVER = re.compile(_VERSION)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_RUN = re.compile(r"(?P<kind>run|act)_[0-9a-f]{32}")
+_CORRELATION = re.compile(r"(?P<kind>run|act)_[0-9a-f]{32}")
+_SUMMARY_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9])?")
+_TOKEN_BYTES = 16
+
+TokenSource = Callable[[int], bytes]
+"""Gives that many unpredictable bytes; an argument, since core knows no source of chance."""
 
 
 class GovernanceKind(StrEnum):
@@ -91,9 +98,24 @@ def version_key(version: str) -> tuple[int, int, int]:
     return int(major), int(minor), int(patch)
 
 
-def is_digest(value: object) -> bool:
+def is_digest(value: object) -> TypeGuard[str]:
     """Tell whether this is ``sha256:`` and 64 lower-case hex digits (CONTRACTS 1.5)."""
     return type(value) is str and len(value) == DIGEST_LENGTH and _DIGEST.fullmatch(value) is not None
+
+
+def _check_correlation_id(text: object, kind: str, field: str) -> None:
+    match = _CORRELATION.fullmatch(text) if type(text) is str else None
+    if match is None:
+        raise CorrelationIdError(field, "invalid_identifier")
+    if match["kind"] != kind:
+        raise CorrelationIdError(field, "wrong_identifier_kind")
+
+
+def _token(source: TokenSource) -> str:
+    drawn = source(_TOKEN_BYTES)
+    if type(drawn) is not bytes or len(drawn) != _TOKEN_BYTES:
+        raise CorrelationIdError("", "invalid_token_source")
+    return drawn.hex()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -103,14 +125,50 @@ class RunId:
     text: str
 
     def __post_init__(self) -> None:
-        match = _RUN.fullmatch(self.text) if type(self.text) is str else None
-        if match is None:
-            raise CorrelationIdError("run_id", "invalid_identifier")
-        if match["kind"] != "run":
-            raise CorrelationIdError("run_id", "wrong_identifier_kind")
+        _check_correlation_id(self.text, "run", "run_id")
+
+    @classmethod
+    def generate(cls, source: TokenSource) -> RunId:
+        """Draw a new one; ``secrets.token_bytes`` is the source for anything but tests."""
+        return cls("run_" + _token(source))
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return "RunId(<opaque>)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ActionId:
+    """An opaque action identifier, ``act_`` and 32 hex digits (CONTRACTS 2.4)."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _check_correlation_id(self.text, "act", "action_id")
+
+    @classmethod
+    def generate(cls, source: TokenSource) -> ActionId:
+        """Draw a new one; ``secrets.token_bytes`` is the source for anything but tests."""
+        return cls("act_" + _token(source))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return "ActionId(<opaque>)"
+
+
+def check_summary_workflow_id(value: object) -> str:
+    """Return a workflow id of a run summary, which is no governance identifier (CONTRACTS 2.5)."""
+    if type(value) is not str or _SUMMARY_ID.fullmatch(value) is None:
+        raise RunSummaryError("workflow_id", "invalid_identifier")
+    return value
+
+
+def check_artifact_digest(value: object) -> str:
+    """Return one of the artifact digests of a run summary."""
+    if not is_digest(value):
+        raise RunSummaryError("artifact_digests", "invalid_digest")
+    return value

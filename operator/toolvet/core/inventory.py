@@ -22,7 +22,8 @@ Key = tuple[str, str]
 """What identifies a tool: its id and its version."""
 
 
-def _check_tool_id(value: object) -> None:
+def check_tool_id(value: object) -> None:
+    """Refuse what is no unversioned tool id (CONTRACTS 2.2)."""
     try:
         parsed = parse_governance_id(value, GovernanceKind.TOOL)
     except GovernanceIdError:
@@ -33,13 +34,26 @@ def _check_tool_id(value: object) -> None:
         raise ToolInventoryError("tool_id", "version_must_be_separate")
 
 
-def _check_capability_class(value: object) -> None:
+def check_version(value: object) -> None:
+    """Refuse what is no strict number triple (CONTRACTS 2.3)."""
+    if not is_semver(value):
+        raise ToolInventoryError("version", "invalid_semver")
+
+
+def check_capability_class(value: object) -> None:
+    """Refuse what is no capability id, versioned or not (CONTRACTS 2.2)."""
     try:
         parsed = parse_governance_id(value, GovernanceKind.CAPABILITY)
     except GovernanceIdError:
         parsed = None
     if parsed is None:
         raise ToolInventoryError("capability_class", "invalid_identifier")
+
+
+def check_schema_digest(value: object) -> None:
+    """Refuse what is no digest (CONTRACTS 1.5)."""
+    if not is_digest(value):
+        raise ToolInventoryError("schema_digest", "invalid_digest")
 
 
 def parse_side_effect_class(value: object) -> SideEffectClass:
@@ -61,14 +75,12 @@ class ToolInventoryRecord:
     schema_digest: str
 
     def __post_init__(self) -> None:
-        _check_tool_id(self.tool_id)
-        if not is_semver(self.version):
-            raise ToolInventoryError("version", "invalid_semver")
-        _check_capability_class(self.capability_class)
+        check_tool_id(self.tool_id)
+        check_version(self.version)
+        check_capability_class(self.capability_class)
         if type(self.side_effect_class) is not SideEffectClass:
             raise ToolInventoryError("side_effect_class", "invalid_class")
-        if not is_digest(self.schema_digest):
-            raise ToolInventoryError("schema_digest", "invalid_digest")
+        check_schema_digest(self.schema_digest)
 
     def __repr__(self) -> str:
         return "ToolInventoryRecord(<content-free>)"

@@ -10,6 +10,20 @@ from toolvet.core.errors import ToolCatalogBindingError
 _DOMAIN = "openmed.agent.tool-contract.v1"
 
 
+def schema_object(schema: object) -> dict[object, object]:
+    """Take a schema as the reference's tool spec does: a mapping, or an array of pairs (CONTRACTS 4).
+
+    Raises ToolCatalogBindingError("invalid_schema") for anything else, where the reference lets a plain
+    exception escape.
+    """
+    members: dict[object, object] | None = None
+    with suppress(TypeError, ValueError):
+        members = dict(schema)  # type: ignore[call-overload]  # what does not fit raises
+    if members is None:
+        raise ToolCatalogBindingError("invalid_schema")
+    return members
+
+
 def schema_digest(input_schema: object, output_schema: object | None) -> str:
     """Return the digest over both schemas in full, every annotation keyword included.
 
