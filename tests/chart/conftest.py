@@ -1,0 +1,30 @@
+"""A control plane of the chart tests' own: they install and uninstall what others rely on."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane.bed import ControlPlane
+from controlplane.chart import CHART
+
+Render = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def cluster(controlplane: ControlPlane) -> Iterator[ControlPlane]:
+    """An empty control plane; the session's one only makes sure that the programs are there."""
+    with ControlPlane() as bed:
+        yield bed
+
+
+@pytest.fixture(scope="session")
+def render(controlplane: ControlPlane) -> Render:
+    """``render(*options, release=, namespace=)``: the objects of ``helm template``."""
+
+    def template(*options: str, release: str = "toolvet", namespace: str = "toolvet-system") -> list[dict]:
+        shown = controlplane.helm("template", release, CHART, "--namespace", namespace, *options)
+        return [document for document in yaml.safe_load_all(shown.stdout) if document]
+
+    return template

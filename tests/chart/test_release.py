@@ -1,0 +1,193 @@
+"""The chart's life on a real API server: install, upgrade, diff, uninstall."""
+
+import base64
+import json
+
+import pytest
+import yaml
+
+from controlplane.bed import ControlPlane
+from controlplane.chart import CHART, install_chart
+from controlplane.waiting import wait_until
+
+NAMESPACE = "toolvet-system"
+OURS = (
+    *("customresourcedefinitions", "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+    *("validatingwebhookconfigurations", "clusterroles", "clusterrolebindings"),
+    *("deployments", "services", "serviceaccounts", "roles", "rolebindings"),
+)
+LABEL = "app.kubernetes.io/instance=toolvet"
+
+
+def helm_install(bed: ControlPlane, *options: str) -> None:
+    bed.helm("install", "toolvet", CHART, "--namespace", NAMESPACE, "--create-namespace", *options)
+
+
+def versions(bed: ControlPlane) -> dict[str, str]:
+    """resourceVersion of everything of the release, and of nothing that changes by itself."""
+    shown = bed.kubectl("get", ",".join(OURS), "-A", "--selector", LABEL, "--output", "json")
+    return {
+        f"{item['kind']}/{item['metadata']['name']}": item["metadata"]["resourceVersion"]
+        for item in json.loads(shown.stdout)["items"]
+        if item["kind"] not in ("Deployment", "CustomResourceDefinition")
+    }
+
+
+def names(bed: ControlPlane, kind: str) -> list[str]:
+    shown = bed.kubectl("get", kind, "-A", "--selector", LABEL, "--output", "name")
+    return shown.stdout.split()
+
+
+@pytest.fixture(autouse=True)
+def empty(cluster: ControlPlane):
+    yield
+    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE, "--ignore-not-found")
+    for kind in OURS[:3]:
+        cluster.kubectl("delete", kind, "--selector", LABEL)
+
+
+def test_upgrades_change_nothing_and_leave_the_controllers_fields_alone(cluster: ControlPlane) -> None:
+    helm_install(cluster)
+    bundle = base64.b64encode(cluster.ca_file.read_bytes()).decode()
+    trust = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "toolvet"},
+        "webhooks": [
+            {"name": f"{mode}.toolvet.dev", "clientConfig": {"caBundle": bundle}}
+            for mode in ("enforce", "warn", "audit")
+        ],
+    }
+    apply = ("apply", "--server-side", "--field-manager=toolvet-ca", "--filename", "-")
+    cluster.kubectl(*apply, input=json.dumps(trust))
+    before = versions(cluster)
+    for _ in range(2):
+        cluster.helm("upgrade", "toolvet", CHART, "--namespace", NAMESPACE)
+    assert versions(cluster) == before
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/toolvet"
+    hooks = cluster.api("GET", path)["webhooks"]
+    assert {hook["clientConfig"]["caBundle"] for hook in hooks} == {bundle}
+
+
+def test_a_server_side_diff_after_install_is_empty(cluster: ControlPlane) -> None:
+    helm_install(cluster)
+    objects = [
+        obj
+        for obj in yaml.safe_load_all(cluster.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout)
+        if obj
+    ]
+    for obj in objects:
+        # What helm adds to every object on its way to the cluster.
+        obj["metadata"].setdefault("annotations", {}).update(
+            {"meta.helm.sh/release-name": "toolvet", "meta.helm.sh/release-namespace": NAMESPACE}
+        )
+    done = cluster.kubectl(
+        *("diff", "--server-side", "--filename", "-"), input=yaml.safe_dump_all(objects), check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_manifest_holds_the_webhook_configuration_and_uninstalling_takes_it_away(
+    cluster: ControlPlane,
+) -> None:
+    helm_install(cluster)
+    manifest = cluster.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout
+    assert "kind: ValidatingWebhookConfiguration" in manifest
+    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    for kind in OURS[3:]:
+        assert names(cluster, kind) == [], kind
+    assert len(names(cluster, "customresourcedefinitions")) == 4
+    assert len(names(cluster, "validatingadmissionpolicies")) == 4
+    assert len(names(cluster, "validatingadmissionpolicybindings")) == 4
+    # What was kept is taken over by the next release of the same name.
+    helm_install(cluster)
+
+
+def test_nothing_is_kept_where_the_values_say_so(cluster: ControlPlane) -> None:
+    helm_install(cluster, "--set", "crds.keep=false")
+    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    wait_until(
+        lambda: not any(names(cluster, kind) for kind in OURS if kind != "deployments"), 20, "leftovers"
+    )
+
+
+def test_definitions_may_come_from_elsewhere(cluster: ControlPlane) -> None:
+    cluster.kubectl("apply", "--server-side", "--filename", CHART.parent.parent / "crds")
+    helm_install(cluster, "--set", "crds.enabled=false")
+    assert names(cluster, "customresourcedefinitions") == []
+    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    cluster.kubectl("get", "toolinventories")
+    cluster.kubectl("delete", "--filename", CHART.parent.parent / "crds")
+
+
+def test_the_pods_of_both_pass_the_restricted_standard(cluster: ControlPlane) -> None:
+    cluster.create_namespace("restricted-")
+    helm_install(cluster)
+    enforce = "pod-security.kubernetes.io/enforce=restricted"
+    # The API server warns for every Pod template that its namespace would not let become a Pod.
+    cluster.kubectl("label", "namespace", NAMESPACE, enforce, "pod-security.kubernetes.io/warn=restricted")
+    for process in ("controller", "webhook"):
+        done = cluster.kubectl(
+            *("rollout", "restart", f"deployment/toolvet-{process}", "--namespace", NAMESPACE)
+        )
+        assert "PodSecurity" not in done.stderr
+        wait_until(
+            lambda process=process: (
+                cluster.kubectl(
+                    *("get", "pods", "--namespace", NAMESPACE, "--output", "name"),
+                    *("--selector", f"app.kubernetes.io/component={process}"),
+                ).stdout
+            ),
+            20,
+            "no Pod was let in",
+        )
+
+
+def test_the_controllers_account_makes_its_two_secrets_by_apply_and_no_other(cluster: ControlPlane) -> None:
+    helm_install(cluster)
+    account = cluster.service_account_kubeconfig(NAMESPACE, "toolvet-controller")
+
+    def apply(name: str) -> int:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}}
+        return cluster.kubectl(
+            *("apply", "--server-side", "--validate=false", "--filename", "-"),
+            input=json.dumps(secret),
+            kubeconfig=account,
+            check=False,
+        ).returncode
+
+    assert apply("toolvet-ca") == 0
+    assert apply("toolvet-tls") == 0
+    assert apply("another") == 1
+    for question, answer in (
+        (("create", "leases"), "yes"),
+        (("update", "leases/toolvet-controller"), "yes"),
+        (("update", "leases/other"), "no"),
+        (("create", "secrets"), "no"),
+        (("get", "secrets/other"), "no"),
+        (("patch", "validatingwebhookconfigurations/toolvet"), "yes"),
+        (("patch", "validatingwebhookconfigurations/other"), "no"),
+        (("patch", "toolinventories", "--subresource=status", "-n", "default"), "yes"),
+        (("patch", "toolinventories", "-n", "default"), "no"),
+        (("approve", "runtoolcatalogsnapshots", "-n", "default"), "no"),
+        (("exempt", "catalogpolicies"), "no"),
+    ):
+        scope = () if "-n" in question or "catalogpolicies" in question else ("-n", NAMESPACE)
+        told = cluster.kubectl("auth", "can-i", *question, *scope, kubeconfig=account, check=False)
+        assert told.stdout.strip() == answer, question
+
+
+def test_the_bed_leads_the_api_server_here_and_leaves_the_configuration_to_helm(
+    cluster: ControlPlane,
+) -> None:
+    for port in (20001, 20002):
+        release = install_chart(cluster, gate_port=port)
+        service = cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/services/{release.fullname}-webhook")
+        assert service["spec"]["externalName"] == "localhost"
+        path = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{release.fullname}"
+        hooks = cluster.api("GET", path)["webhooks"]
+        assert {hook["clientConfig"]["service"]["port"] for hook in hooks} == {port}
+    assert release.webhook_args[0] == "webhook"
+    assert release.controller_args[0] == "controller"
+    assert release.webhook_service_account == "toolvet-webhook"
+    assert release.controller_service_account == "toolvet-controller"
