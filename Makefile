@@ -1,21 +1,61 @@
-# Every target does its own set-up: Python >= 3.11 with pip and make are all a fresh machine needs.
+# Every target does its own set-up: Python >= 3.11 with pip, make and git are all a fresh machine needs.
 PYTHON ?= python3
 UV_VERSION = 0.13.9
 UV = .tools/bin/uv
 RUN = $(UV) run --frozen --no-sync
+BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane demo sandbox test lint format types generate check-generated bench ci clean
+.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench ci clean clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(UV):
 	@echo "bringing uv $(UV_VERSION) into .tools"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .tools uv==$(UV_VERSION)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION)
 
-.venv/.synced: $(UV) pyproject.toml uv.lock
+.venv/.synced: pyproject.toml uv.lock | $(UV)
 	@$(UV) sync --frozen --all-extras --group dev
 	@touch $@
 
 setup: .venv/.synced ## install everything Python needs into .venv
+
+controlplane: setup ## build etcd, the API server, kubectl and helm into the per-user cache (once; about 10 minutes)
+	@$(BED) -m controlplane build
+
+demo: controlplane ## the story on a real embedded control plane: refused, approved, admitted, changed, refused
+	@$(BED) -m demo
+
+sandbox: controlplane ## the same set-up left running with an empty enforce namespace, to play in
+	@$(BED) -m demo sandbox
+
+test: controlplane ## every test, against the real control plane; T=tests/core K=pattern narrow it
+	@$(RUN) pytest $(or $(T),tests) $(if $(K),-k "$(K)")
+
+lint: setup ## format check, lint, types, import contracts
+	@$(RUN) ruff format --check .
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+
+format: setup ## format and fix what can be fixed
+	@$(RUN) ruff format .
+	@$(RUN) ruff check --fix .
+
+generate: setup ## rewrite every derived file
+	@$(RUN) python tools/generate_chart.py
+
+check-generated: setup ## fail when a derived file is not what generate writes
+	@$(RUN) python tools/generate_chart.py --check
+
+bench: controlplane ## what a decision costs, in ratios measured in one run; printed, not asserted
+	@$(BED) -m bench
+
+ci: lint check-generated test ## everything a submission must pass
+
+clean: ## remove what setup made
+	rm -rf .venv .tools dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+clean-cache: ## remove the per-user cache of built and downloaded programs
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/toolvet"
