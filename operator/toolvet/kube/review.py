@@ -98,7 +98,29 @@ async def decide_request(api: Reader, request: AdmissionRequest, now: datetime) 
         return _refused(Reason.STATE_UNAVAILABLE), plan.reads
     except (LookupError, TypeError, ValueError):
         return _refused(Reason.INVALID_REQUEST), 0
-    return await judge(plan, request.namespace, old, new, request.user_info, now), plan.reads
+    decision = await judge(plan, request.namespace, old, new, request.user_info, now)
+    return _nameable(decision), plan.reads
+
+
+def _nameable(decision: Decision) -> Decision:
+    """Leave out what cannot be the name of an object: an annotation's free text, never repeated."""
+    return replace(
+        decision,
+        inventory=decision.inventory if is_object_name(decision.inventory) else None,
+        snapshot=decision.snapshot if is_object_name(decision.snapshot) else None,
+    )
+
+
+def subject(request: AdmissionRequest) -> dict[str, Any]:
+    """Return what a log line says of a request: what is a name or a known term, and nothing else of it."""
+    kind = BY_RESOURCE.get((request.resource.group, request.resource.resource))
+    return {
+        "namespace": request.namespace if is_object_name(request.namespace) else None,
+        "kind": kind and kind.resource.plural,
+        "name": request.name if is_object_name(request.name) else None,
+        "operation": request.operation if request.operation in _OPERATIONS else None,
+        "dry_run": bool(request.dry_run),
+    }
 
 
 def _refused(reason: Reason) -> Decision:

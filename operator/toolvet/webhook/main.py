@@ -16,7 +16,7 @@ from toolvet.kube.kinds import KINDS
 from toolvet.kube.process import log, on_stop, parser, set_up_logging
 from toolvet.kube.review import AdmissionRequest, GroupResource, decide_request
 from toolvet.webhook.certificate import ServingCertificate
-from toolvet.webhook.server import Readiness, gate
+from toolvet.webhook.server import Readiness, gate, runner
 
 _LOGGER = logging.getLogger("toolvet.webhook")
 _LOOK_EVERY = 1.0  # seconds between looks at the certificate, and between attempts to become ready
@@ -51,17 +51,17 @@ async def _serve(options: argparse.Namespace) -> None:
     stopping = asyncio.Event()
     on_stop(stopping.set)
     async with connect(account, user_agent="toolvet-webhook", call_timeout=_CALL_TIMEOUT) as api:
-        runner = web.AppRunner(gate(api, readiness, _now), access_log=None)
-        await runner.setup()
+        server = runner(gate(api, readiness, _now))
+        await server.setup()
         try:
             certificate.refresh()
             await web.TCPSite(
-                runner, options.bind_address, options.port, ssl_context=certificate.front
+                server, options.bind_address, options.port, ssl_context=certificate.front
             ).start()
             log(_LOGGER, logging.INFO, "listening", port=options.port, certificate=certificate.loaded)
             await _keep(api, account.namespace, certificate, readiness, stopping)
         finally:
-            await runner.cleanup()
+            await server.cleanup()
 
 
 def _now() -> datetime:

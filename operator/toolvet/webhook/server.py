@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import aiohttp
 import orjson
 from aiohttp import web
 
@@ -30,6 +31,7 @@ from toolvet.kube.review import (
     parse_request,
     refuse,
     respond,
+    subject,
 )
 
 _LOGGER = logging.getLogger("toolvet.webhook")
@@ -83,6 +85,12 @@ def gate(api: Reader, readiness: Readiness, clock: Callable[[], datetime]) -> we
     return application
 
 
+def runner(application: web.Application) -> web.AppRunner:
+    """Return what serves the application; no access log, since every decision is a line of its own."""
+    # Bodies are drained by us: whoever goes on sending after our answer is cut off soon.
+    return web.AppRunner(application, access_log=None, lingering_time=1.0)
+
+
 def _json(body: dict[str, Any]) -> web.Response:
     return web.Response(body=orjson.dumps(body), content_type="application/json")
 
@@ -92,10 +100,12 @@ async def _answer(
 ) -> dict[str, Any]:
     """Answer one review; whatever happens, the answer is a review."""
     uid = ""
+    # The API server's time runs from when it starts to send.
+    ends = asyncio.get_running_loop().time() + _deadline(http.query.get("timeout"))
     try:
-        request = parse_request(_loads(await _body(http)))
+        request = parse_request(_loads(await _body(http, ends)))
         uid = request.uid
-        return await _decided(api, request, mode, _deadline(http.query.get("timeout")), clock)
+        return await _decided(api, request, mode, ends, clock)
     except BodyTooLargeError as error:
         return _refused(error.uid, Reason.REQUEST_TOO_LARGE, mode)
     except NotUnderstoodError as error:
@@ -111,11 +121,11 @@ def _refused(uid: str, reason: Reason, mode: Mode) -> dict[str, Any]:
 
 
 async def _decided(
-    api: Reader, request: AdmissionRequest, mode: Mode, seconds: float, clock: Callable[[], datetime]
+    api: Reader, request: AdmissionRequest, mode: Mode, ends: float, clock: Callable[[], datetime]
 ) -> dict[str, Any]:
     started = time.monotonic()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout_at(ends):
             decision, reads = await decide_request(api, request, clock())
     except TimeoutError:
         decision, reads = Decision(Verdict.DENIED, Reason.STATE_UNAVAILABLE), 0
@@ -126,11 +136,7 @@ async def _decided(
         mode=mode,
         verdict=decision.verdict,
         reason=decision.reason,
-        namespace=request.namespace,
-        kind=request.resource.resource,
-        name=request.name,
-        operation=request.operation,
-        dry_run=bool(request.dry_run),
+        **subject(request),
         inventory=decision.inventory,
         snapshot=decision.snapshot,
         reads=reads,
@@ -153,19 +159,28 @@ def _loads(body: bytes) -> object:
     raise NotUnderstoodError("")
 
 
-async def _body(http: web.Request) -> bytes:
+async def _body(http: web.Request, ends: float) -> bytes:
     """Read a bounded body. One that is too large is drained, so that the sender reads our answer."""
     chunks: list[bytes] = []
     size = 0
-    async for chunk in http.content.iter_chunked(_CHUNK):
-        size += len(chunk)
-        if size <= MAX_BODY:
-            chunks.append(chunk)
-        else:
-            del chunks[1:]
-        if size > _MAX_DRAINED:
-            break
+    whole = False
+    try:
+        async with asyncio.timeout_at(ends):
+            async for chunk in http.content.iter_chunked(_CHUNK):
+                size += len(chunk)
+                if size <= MAX_BODY:
+                    chunks.append(chunk)
+                else:
+                    del chunks[1:]
+                if size > _MAX_DRAINED:
+                    break
+        whole = True
+    except (TimeoutError, OSError, aiohttp.ClientError, web.RequestPayloadError):
+        # Slow, broken off, or not in the encoding it claims: not whole, whatever the reason.
+        whole = False
     if size > MAX_BODY:
         found = _UID.search(b"".join(chunks)[:_UID_WITHIN])
         raise BodyTooLargeError(found[1].decode("ascii") if found else "")
+    if not whole:
+        raise NotUnderstoodError("")
     return b"".join(chunks)
