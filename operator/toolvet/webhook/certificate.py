@@ -57,7 +57,8 @@ class ServingCertificate:
         self._seen = stamp
         fresh = _new_context()
         try:
-            fresh.load_cert_chain(*self._files)
+            # Without a password of ours OpenSSL would ask for one on the terminal, and wait.
+            fresh.load_cert_chain(*self._files, password="")  # it fits no encrypted key
         except (OSError, ValueError):
             # Torn, unreadable or not a pair: told once, and looked at again when a file changes.
             log(_LOGGER, logging.WARNING, "certificate_refused", kept_previous=self.loaded)
