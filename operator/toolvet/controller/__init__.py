@@ -1,0 +1,1 @@
+"""The controller: watches, judges again, writes statuses, history, Events and the gate's certificates."""

@@ -1,0 +1,186 @@
+"""The statuses of a snapshot and of an approval, and what an inventory's status shares with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from toolvet.controller.conditions import Condition, ConditionType, condition, explained
+from toolvet.controller.observed import Observed, Stored
+from toolvet.core.approval import (
+    Approval,
+    ApprovalState,
+    ReviewedSnapshot,
+    Tally,
+    approval_state,
+    snapshot_name,
+)
+from toolvet.core.binding import Catalog
+from toolvet.core.decision import Decision, Unknown
+from toolvet.core.denial import short_digest
+from toolvet.core.differences import ToolDifference, differences, reasons
+from toolvet.core.errors import ContractError
+from toolvet.core.reasons import Reason
+
+MAX_DIFFERENCES = 32
+
+Status = dict[str, Any]
+
+
+def stalled(of: Stored[Any], fault: ContractError, now: datetime) -> Condition:
+    """Return the condition of an object that cannot be understood."""
+    # The text of a ContractError is a place and a code.
+    return condition(of, ConditionType.STALLED, True, Reason.STATE_INVALID, str(fault), now)
+
+
+def is_well_named(state: Observed, snapshot: ReviewedSnapshot) -> bool:
+    """Tell whether the bindings are those that the name claims: only then is it found by name."""
+    return snapshot.name == snapshot_name(state.name, snapshot.catalog.digest)
+
+
+def difference_fields(found: Sequence[ToolDifference]) -> Status:
+    """Return the count of findings and the first of them."""
+    return {
+        "differenceCount": len(found),
+        "differences": [item.to_dict() for item in found[:MAX_DIFFERENCES]],
+    }
+
+
+def approved_condition(of: Stored[Any], decision: Decision, now: datetime) -> Condition:
+    """Return the condition Approved for a verdict."""
+    count = decision.approvals
+    counts = f"{count.valid} of {count.required} approvals" if count is not None else ""
+    if decision.allowed:
+        return condition(of, ConditionType.APPROVED, True, "approved", counts, now)
+    reason = decision.reason or Reason.INTERNAL_ERROR
+    message = ": ".join(part for part in (counts, explained(reason)) if part)
+    return condition(of, ConditionType.APPROVED, False, reason, message, now)
+
+
+def snapshot_status(state: Observed, item: Stored[ReviewedSnapshot], now: datetime) -> Status:
+    """Compare a snapshot with the live catalog and count its approvals."""
+    snapshot, live = item.value, state.catalog
+    if isinstance(snapshot, ContractError):
+        return _unreadable_snapshot(item, snapshot, now)
+    # Approved: would it be admitted if this were the live catalog?
+    approved = state.judge(state.agent(item.name), now, live=snapshot.catalog)
+    found = _against(snapshot, live)
+    codes = _eligibility_reasons(found, live)
+    count = state.tally(snapshot, now)
+    eligible = condition(item, ConditionType.ELIGIBLE, *_eligible(codes, live, approved), now)
+    conditions = [approved_condition(item, approved, now), eligible]
+    if not is_well_named(state, snapshot):
+        conditions.append(stalled(item, ContractError("spec.catalog_digest", "digest_mismatch"), now))
+    status: Status = {
+        "observedGeneration": item.generation,
+        "digest": short_digest(snapshot.catalog.digest),
+        "snapshotDigest": snapshot.evidence.digest,
+        **_eligibility(codes),
+        **difference_fields(found),
+        "conditions": conditions,
+    }
+    if isinstance(count, Tally):
+        status["approvals"] = {"required": count.required, "valid": count.valid}
+    return status
+
+
+def _unreadable_snapshot(item: Stored[ReviewedSnapshot], fault: ContractError, now: datetime) -> Status:
+    return {
+        "observedGeneration": item.generation,
+        **_eligibility((Reason.STATE_INVALID,)),
+        "conditions": [
+            condition(item, ConditionType.APPROVED, False, Reason.STATE_INVALID, str(fault), now),
+            condition(item, ConditionType.ELIGIBLE, False, Reason.STATE_INVALID, str(fault), now),
+            stalled(item, fault, now),
+        ],
+    }
+
+
+def _against(snapshot: ReviewedSnapshot, live: Catalog | None | Unknown) -> tuple[ToolDifference, ...]:
+    if isinstance(live, Unknown):
+        return ()
+    return differences(snapshot.catalog, live if live is not None else Catalog(()))
+
+
+def _eligibility_reasons(
+    found: Sequence[ToolDifference], live: Catalog | None | Unknown
+) -> tuple[Reason, ...]:
+    if isinstance(live, Unknown):
+        return (live.reason,)
+    if live is None and not found:
+        # A snapshot of no tools has none that could be unavailable, and is not eligible all the same.
+        return (Reason.INVENTORY_MISSING,)
+    return reasons(found)
+
+
+def _eligibility(codes: Sequence[Reason]) -> Status:
+    """Return the fields of the contract's eligibility report (CONTRACTS 9.1)."""
+    return {
+        "eligibility": "re-review-required" if codes else "eligible",
+        "previewValid": not codes,
+        "resumeEligible": not codes,
+        "reasons": [str(code) for code in codes],
+    }
+
+
+def _eligible(
+    codes: Sequence[Reason], live: Catalog | None | Unknown, approved: Decision
+) -> tuple[bool, str, str]:
+    """Return whether the snapshot may stand for the live catalog now, with reason and message."""
+    if live is None:
+        return False, Reason.INVENTORY_MISSING, "the inventory does not exist"
+    if isinstance(live, Unknown):
+        return False, live.reason, explained(live.reason)
+    if codes:
+        return False, Reason.SNAPSHOT_OUTDATED, "the live catalog differs: " + ", ".join(codes)
+    if not approved.allowed:
+        reason = approved.reason or Reason.INTERNAL_ERROR
+        return False, reason, explained(reason)
+    return True, "eligible", "the live catalog equals this approved snapshot"
+
+
+_APPROVAL_TEXTS = {
+    ApprovalState.VALID: "it counts",
+    ApprovalState.EXPIRED: "its time has passed",
+    ApprovalState.REVOKED: "its approver took it back",
+    ApprovalState.MISMATCH: "it was given to other content than the snapshot holds",
+}
+
+
+def approval_status(state: Observed, item: Stored[Approval], now: datetime) -> Status:
+    """Say whether an approval counts."""
+    approval = item.value
+    if isinstance(approval, ContractError):
+        invalid = condition(item, ConditionType.VALID, False, Reason.STATE_INVALID, str(approval), now)
+        return {
+            "observedGeneration": item.generation,
+            "conditions": [invalid, stalled(item, approval, now)],
+        }
+    holds, reason, message = _worth(state, approval, now)
+    valid = condition(item, ConditionType.VALID, holds, reason, message, now)
+    return {"observedGeneration": item.generation, "conditions": [valid]}
+
+
+def _worth(state: Observed, approval: Approval, now: datetime) -> tuple[bool, str, str]:
+    found = next((item for item in state.snapshots if item.name == approval.snapshot_name), None)
+    if found is None:
+        return False, Reason.SNAPSHOT_MISSING, "its snapshot does not exist"
+    snapshot = found.value
+    if isinstance(snapshot, ContractError):
+        return False, Reason.STATE_INVALID, explained(Reason.STATE_INVALID)
+    worth = approval_state(approval, snapshot, now)
+    if worth is ApprovalState.VALID and approval.approved_by in _took_back(state, snapshot, now):
+        worth = ApprovalState.REVOKED
+    return worth is ApprovalState.VALID, str(worth), _APPROVAL_TEXTS[worth]
+
+
+def _took_back(state: Observed, snapshot: ReviewedSnapshot, now: datetime) -> set[str]:
+    """Approvers who revoked any approval of a snapshot: none of theirs counts."""
+    values = (item.value for item in state.approvals)
+    return {
+        value.approved_by
+        for value in values
+        if not isinstance(value, ContractError)
+        and approval_state(value, snapshot, now) is ApprovalState.REVOKED
+    }
