@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -38,17 +39,24 @@ def names(bed: ControlPlane, kind: str) -> list[str]:
     return shown.stdout.split()
 
 
-@pytest.fixture(autouse=True)
-def empty(cluster: ControlPlane):
-    yield
-    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE, "--ignore-not-found")
-    for kind in OURS[:3]:
-        cluster.kubectl("delete", kind, "--selector", LABEL)
-
-
-def test_upgrades_change_nothing_and_leave_the_controllers_fields_alone(cluster: ControlPlane) -> None:
+@pytest.fixture
+def release(cluster: ControlPlane) -> Iterator[ControlPlane]:
+    """The shared control plane with the chart installed; the definitions that stay belong to the next one."""
     helm_install(cluster)
-    bundle = base64.b64encode(cluster.ca_file.read_bytes()).decode()
+    yield cluster
+    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE, "--ignore-not-found")
+
+
+@pytest.fixture
+def new_cluster() -> Iterator[ControlPlane]:
+    """A control plane for one test. The API server may take minutes to finish deleting a definition that
+    was changed a moment ago, so nobody waits for that here."""
+    with ControlPlane() as bed:
+        yield bed
+
+
+def test_upgrades_change_nothing_and_leave_the_controllers_fields_alone(release: ControlPlane) -> None:
+    bundle = base64.b64encode(release.ca_file.read_bytes()).decode()
     trust = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -59,81 +67,77 @@ def test_upgrades_change_nothing_and_leave_the_controllers_fields_alone(cluster:
         ],
     }
     apply = ("apply", "--server-side", "--field-manager=toolvet-ca", "--filename", "-")
-    cluster.kubectl(*apply, input=json.dumps(trust))
-    before = versions(cluster)
+    release.kubectl(*apply, input=json.dumps(trust))
+    before = versions(release)
     for _ in range(2):
-        cluster.helm("upgrade", "toolvet", CHART, "--namespace", NAMESPACE)
-    assert versions(cluster) == before
+        release.helm("upgrade", "toolvet", CHART, "--namespace", NAMESPACE)
+    assert versions(release) == before
     path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/toolvet"
-    hooks = cluster.api("GET", path)["webhooks"]
+    hooks = release.api("GET", path)["webhooks"]
     assert {hook["clientConfig"]["caBundle"] for hook in hooks} == {bundle}
 
 
-def test_a_server_side_diff_after_install_is_empty(cluster: ControlPlane) -> None:
-    helm_install(cluster)
+def test_a_server_side_diff_after_install_is_empty(release: ControlPlane) -> None:
     objects = [
         obj
-        for obj in yaml.safe_load_all(cluster.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout)
+        for obj in yaml.safe_load_all(release.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout)
         if obj
     ]
     for obj in objects:
-        # What helm adds to every object on its way to the cluster.
+        # What helm adds to every object on its way to the release.
         obj["metadata"].setdefault("annotations", {}).update(
             {"meta.helm.sh/release-name": "toolvet", "meta.helm.sh/release-namespace": NAMESPACE}
         )
-    done = cluster.kubectl(
+    done = release.kubectl(
         *("diff", "--server-side", "--filename", "-"), input=yaml.safe_dump_all(objects), check=False
     )
     assert done.returncode == 0, done.stdout
 
 
 def test_the_manifest_holds_the_webhook_configuration_and_uninstalling_takes_it_away(
-    cluster: ControlPlane,
+    release: ControlPlane,
 ) -> None:
-    helm_install(cluster)
-    manifest = cluster.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout
+    manifest = release.helm("get", "manifest", "toolvet", "-n", NAMESPACE).stdout
     assert "kind: ValidatingWebhookConfiguration" in manifest
-    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    release.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
     for kind in OURS[3:]:
-        assert names(cluster, kind) == [], kind
-    assert len(names(cluster, "customresourcedefinitions")) == 4
-    assert len(names(cluster, "validatingadmissionpolicies")) == 4
-    assert len(names(cluster, "validatingadmissionpolicybindings")) == 4
+        assert names(release, kind) == [], kind
+    assert len(names(release, "customresourcedefinitions")) == 4
+    assert len(names(release, "validatingadmissionpolicies")) == 4
+    assert len(names(release, "validatingadmissionpolicybindings")) == 4
     # What was kept is taken over by the next release of the same name.
-    helm_install(cluster)
+    helm_install(release)
 
 
-def test_nothing_is_kept_where_the_values_say_so(cluster: ControlPlane) -> None:
-    helm_install(cluster, "--set", "crds.keep=false")
-    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
-    wait_until(
-        lambda: not any(names(cluster, kind) for kind in OURS if kind != "deployments"), 20, "leftovers"
-    )
+def test_nothing_is_kept_where_the_values_say_so(new_cluster: ControlPlane) -> None:
+    helm_install(new_cluster, "--set", "crds.keep=false")
+    new_cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    for kind in OURS[1:]:
+        assert names(new_cluster, kind) == [], kind
+    shown = new_cluster.kubectl("get", "customresourcedefinitions", "--output", "json").stdout
+    assert all("deletionTimestamp" in item["metadata"] for item in json.loads(shown)["items"])
 
 
-def test_definitions_may_come_from_elsewhere(cluster: ControlPlane) -> None:
-    cluster.kubectl("apply", "--server-side", "--filename", CHART.parent.parent / "crds")
-    helm_install(cluster, "--set", "crds.enabled=false")
-    assert names(cluster, "customresourcedefinitions") == []
-    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
-    cluster.kubectl("get", "toolinventories")
-    cluster.kubectl("delete", "--filename", CHART.parent.parent / "crds")
+def test_definitions_may_come_from_elsewhere(new_cluster: ControlPlane) -> None:
+    new_cluster.kubectl("apply", "--server-side", "--filename", CHART.parent.parent / "crds")
+    helm_install(new_cluster, "--set", "crds.enabled=false")
+    assert names(new_cluster, "customresourcedefinitions") == []
+    new_cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE)
+    new_cluster.kubectl("get", "toolinventories")
 
 
-def test_the_pods_of_both_pass_the_restricted_standard(cluster: ControlPlane) -> None:
-    cluster.create_namespace("restricted-")
-    helm_install(cluster)
+def test_the_pods_of_both_pass_the_restricted_standard(release: ControlPlane) -> None:
     enforce = "pod-security.kubernetes.io/enforce=restricted"
     # The API server warns for every Pod template that its namespace would not let become a Pod.
-    cluster.kubectl("label", "namespace", NAMESPACE, enforce, "pod-security.kubernetes.io/warn=restricted")
+    release.kubectl("label", "namespace", NAMESPACE, enforce, "pod-security.kubernetes.io/warn=restricted")
     for process in ("controller", "webhook"):
-        done = cluster.kubectl(
+        done = release.kubectl(
             *("rollout", "restart", f"deployment/toolvet-{process}", "--namespace", NAMESPACE)
         )
         assert "PodSecurity" not in done.stderr
         wait_until(
             lambda process=process: (
-                cluster.kubectl(
+                release.kubectl(
                     *("get", "pods", "--namespace", NAMESPACE, "--output", "name"),
                     *("--selector", f"app.kubernetes.io/component={process}"),
                 ).stdout
@@ -143,13 +147,12 @@ def test_the_pods_of_both_pass_the_restricted_standard(cluster: ControlPlane) ->
         )
 
 
-def test_the_controllers_account_makes_its_two_secrets_by_apply_and_no_other(cluster: ControlPlane) -> None:
-    helm_install(cluster)
-    account = cluster.service_account_kubeconfig(NAMESPACE, "toolvet-controller")
+def test_the_controllers_account_makes_its_two_secrets_by_apply_and_no_other(release: ControlPlane) -> None:
+    account = release.service_account_kubeconfig(NAMESPACE, "toolvet-controller")
 
     def apply(name: str) -> int:
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}}
-        return cluster.kubectl(
+        return release.kubectl(
             *("apply", "--server-side", "--validate=false", "--filename", "-"),
             input=json.dumps(secret),
             kubeconfig=account,
@@ -173,21 +176,22 @@ def test_the_controllers_account_makes_its_two_secrets_by_apply_and_no_other(clu
         (("exempt", "catalogpolicies"), "no"),
     ):
         scope = () if "-n" in question or "catalogpolicies" in question else ("-n", NAMESPACE)
-        told = cluster.kubectl("auth", "can-i", *question, *scope, kubeconfig=account, check=False)
+        told = release.kubectl("auth", "can-i", *question, *scope, kubeconfig=account, check=False)
         assert told.stdout.strip() == answer, question
 
 
 def test_the_bed_leads_the_api_server_here_and_leaves_the_configuration_to_helm(
-    cluster: ControlPlane,
+    release: ControlPlane,
 ) -> None:
     for port in (20001, 20002):
-        release = install_chart(cluster, gate_port=port)
-        service = cluster.api("GET", f"/api/v1/namespaces/{NAMESPACE}/services/{release.fullname}-webhook")
+        installed = install_chart(release, gate_port=port)
+        services = f"/api/v1/namespaces/{NAMESPACE}/services"
+        service = release.api("GET", f"{services}/{installed.fullname}-webhook")
         assert service["spec"]["externalName"] == "localhost"
-        path = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{release.fullname}"
-        hooks = cluster.api("GET", path)["webhooks"]
+        path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        hooks = release.api("GET", f"{path}/{installed.fullname}")["webhooks"]
         assert {hook["clientConfig"]["service"]["port"] for hook in hooks} == {port}
-    assert release.webhook_args[0] == "webhook"
-    assert release.controller_args[0] == "controller"
-    assert release.webhook_service_account == "toolvet-webhook"
-    assert release.controller_service_account == "toolvet-controller"
+    assert installed.webhook_args[0] == "webhook"
+    assert installed.controller_args[0] == "controller"
+    assert installed.webhook_service_account == "toolvet-webhook"
+    assert installed.controller_service_account == "toolvet-controller"
