@@ -39,7 +39,7 @@ def running(product: Installation) -> Iterator[Team]:
 
 
 @pytest.fixture
-def gate_down(product: Installation) -> Iterator[None]:
+def gate_down(running: Team, product: Installation) -> Iterator[None]:
     for gate in product.gates:
         gate.kill()
         gate.wait(10)
@@ -49,7 +49,7 @@ def gate_down(product: Installation) -> Iterator[None]:
 
 
 @pytest.fixture
-def gate_hangs(product: Installation) -> Iterator[None]:
+def gate_hangs(running: Team, product: Installation) -> Iterator[None]:
     for gate in product.gates:
         gate.send_signal(signal.SIGSTOP)
     yield
@@ -107,7 +107,7 @@ def test_elsewhere_everything_goes_on(running: Team) -> None:
     bed = running.bed
     with bed.namespace() as free, gathered(running.product, mode=None) as ungoverned:
         _apply_elsewhere(running, free, workload())
-        _apply_elsewhere(running, ungoverned.namespace, workload("Pod"))
+        _apply_elsewhere(running, ungoverned.namespace, workload("Pod", account="default"))
     _apply_elsewhere(running, "kube-system", workload(name="critical"))
     _apply_elsewhere(running, running.product.namespace, workload(name="ours"))
     lease = {

@@ -52,7 +52,7 @@ async def _wait(session: Session, namespace: str, mode: Mode | None, seconds: fl
         if effect == (mode or _Effect.NOTHING):
             return True
         if time.monotonic() >= deadline:
-            raise ContractError("gate", "no_answer" if effect is _Effect.NO_ANSWER else "not_in_force")
+            raise ContractError("gate", "not_reachable" if effect == _Effect.NO_ANSWER else "not_in_force")
         await asyncio.sleep(_EVERY)
 
 
