@@ -1,0 +1,233 @@
+"""What holds of every decision, over random situations of a small world: every branch is met often."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.build import NOW, OTHER_RUN, approval, binding, catalog, snapshot, workload
+from toolvet.core.approval import snapshot_name
+from toolvet.core.decision import Decision, Unknown, decide
+from toolvet.core.differences import differences
+from toolvet.core.policy import BUILT_IN, Policy, PolicySet
+from toolvet.core.workload import Workload
+
+examples = settings(max_examples=300, deadline=None)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything a decision is made of, known or not."""
+
+    policies: Any
+    live: dict[str, Any]
+    snapshots: dict[str, Any]
+    approvals: Any
+    old: Workload | None
+    new: Workload
+    may_exempt: Any
+    baseline: str | None
+
+    def decide(self, now=NOW, **changed) -> Decision:
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__} | changed
+        return decide(**facts, now=now, namespace="team-a")
+
+
+CATALOGS = [catalog(binding("a")), catalog(binding("a", schema="new")), catalog()]
+NAMES = ["assistant", "web"]
+REVIEWED = [snapshot(name, of) for name in NAMES for of in CATALOGS]
+REVIEWED += [snapshot("assistant", CATALOGS[0], run=OTHER_RUN)]
+SNAPSHOT_NAMES = sorted({item.name for item in REVIEWED})
+
+unknowns = st.sampled_from(list(Unknown))
+catalogs = st.one_of(st.sampled_from(CATALOGS), st.none(), unknowns)
+reviewed = st.one_of(st.sampled_from(REVIEWED), st.none(), unknowns)
+approvals = st.builds(
+    approval,
+    st.sampled_from(REVIEWED),
+    st.sampled_from(["alice", "bob", "carol"]),
+    st.sampled_from(["one", "two", "three", "four"]),
+    expires_at=st.sampled_from([None, None, *(NOW + timedelta(seconds=s) for s in (-1, 0, 1))]),
+    revoked=st.sampled_from([False, False, False, True]),
+)
+policies = st.one_of(
+    st.builds(lambda number: PolicySet(Policy(number)), st.integers(1, 3)), st.just(BUILT_IN), unknowns
+)
+workloads = st.builds(
+    workload,
+    st.sampled_from(NAMES),
+    inventory=st.sampled_from([None, None, *NAMES]),
+    snapshot=st.sampled_from([None, None, *SNAPSHOT_NAMES]),
+    misplaced=st.sampled_from([(), (), (), ("toolvet.dev/inventory",)]),
+    template=st.integers(0, 1),
+    replicas=st.integers(0, 2),
+    paused=st.booleans(),
+)
+approval_lists = st.lists(approvals, max_size=5, unique_by=lambda item: item.name)
+
+
+@st.composite
+def situations(draw):
+    """Any situation; every other one starts from an allowed creation, or admissions would be rare."""
+    if draw(st.booleans()):
+        of = REVIEWED[0]
+        return Situation(
+            draw(st.sampled_from([BUILT_IN, PolicySet(Policy(2))])),
+            {"assistant": of.catalog, "web": draw(catalogs)},
+            {of.name: of},
+            [approval(of, "alice", "alice"), approval(of, "bob", "bob"), *draw(approval_lists)],
+            None,
+            workload(snapshot=draw(st.sampled_from([None, of.name]))),
+            draw(st.booleans()),
+            None,
+        )
+    return Situation(
+        draw(policies),
+        draw(st.dictionaries(st.sampled_from(NAMES), catalogs)),
+        {name: draw(reviewed) for name in SNAPSHOT_NAMES if draw(st.booleans())},
+        draw(st.one_of(approval_lists, unknowns)),
+        draw(st.one_of(st.none(), workloads)),
+        draw(workloads),
+        draw(st.one_of(st.booleans(), unknowns)),
+        draw(st.sampled_from([None, *SNAPSHOT_NAMES])),
+    )
+
+
+@examples
+@given(situations())
+def test_a_verdict_has_a_reason_exactly_when_it_denies(situation) -> None:
+    decision = situation.decide()
+    assert decision.allowed is (decision.reason is None)
+    assert not (decision.allowed and decision.pending)
+
+
+@examples
+@given(situations(), st.data())
+def test_taking_an_approval_away_never_admits(situation, data) -> None:
+    if isinstance(situation.approvals, Unknown) or not situation.approvals:
+        return
+    gone = data.draw(st.sampled_from(situation.approvals))
+    if gone.revoked:
+        return  # deleting a revocation takes a no away, not a yes; RBAC keeps deletion from reviewers
+    fewer = [item for item in situation.approvals if item is not gone]
+    assert situation.decide().allowed or not situation.decide(approvals=fewer).allowed
+
+
+@examples
+@given(situations(), approvals)
+def test_a_revocation_never_admits(situation, extra) -> None:
+    if isinstance(situation.approvals, Unknown):
+        return
+    more = [*situation.approvals, replace(extra, revoked=True, name="revocation")]
+    assert situation.decide().allowed or not situation.decide(approvals=more).allowed
+
+
+@examples
+@given(situations(), st.data())
+def test_revoking_an_approval_never_admits(situation, data) -> None:
+    if isinstance(situation.approvals, Unknown) or not situation.approvals:
+        return
+    place = data.draw(st.integers(0, len(situation.approvals) - 1))
+    revoked = list(situation.approvals)
+    revoked[place] = replace(revoked[place], revoked=True)
+    assert situation.decide().allowed or not situation.decide(approvals=revoked).allowed
+
+
+@examples
+@given(situations(), st.integers(0, 10))
+def test_time_alone_never_admits(situation, seconds) -> None:
+    assert situation.decide().allowed or not situation.decide(NOW + timedelta(seconds=seconds)).allowed
+
+
+@examples
+@given(situations())
+def test_a_higher_quorum_never_admits(situation) -> None:
+    if isinstance(situation.policies, Unknown):
+        return
+    stricter = PolicySet(Policy(situation.policies.default.required_approvals + 1))
+    assert situation.decide().allowed or not situation.decide(policies=stricter).allowed
+
+
+def _places(situation: Situation) -> list[tuple[str, str | None]]:
+    single = [(name, None) for name in ("policies", "approvals", "may_exempt")]
+    return [
+        *single,
+        *(("live", name) for name in NAMES),
+        *(("snapshots", name) for name in SNAPSHOT_NAMES),
+    ]
+
+
+def _with(situation: Situation, place: tuple[str, str | None], value: Any) -> Decision:
+    name, key = place
+    if key is None:
+        return situation.decide(**{name: value})
+    known = {other: held for other, held in getattr(situation, name).items() if other != key}
+    return situation.decide(**{name: known if value is _UNREAD else known | {key: value}})
+
+
+_UNREAD = object()
+_VALUES = {
+    "policies": policies,
+    "approvals": approval_lists,
+    "may_exempt": st.booleans(),
+    "live": catalogs,
+    "snapshots": reviewed,
+}
+
+
+@examples
+@given(situations(), st.data())
+def test_unknown_admits_only_what_does_not_depend_on_it(situation, data) -> None:
+    place = data.draw(st.sampled_from(_places(situation)))
+    lost = data.draw(unknowns if place[1] is None else st.one_of(unknowns, st.just(_UNREAD)))
+    if not _with(situation, place, lost).allowed:
+        return
+    assert situation.decide().allowed
+    assert _with(situation, place, data.draw(_VALUES[place[0]])).allowed
+
+
+@examples
+@given(situations(), st.randoms())
+def test_the_order_of_what_was_read_does_not_matter(situation, random) -> None:
+    changed = {}
+    for name in ("live", "snapshots"):
+        items = list(getattr(situation, name).items())
+        random.shuffle(items)
+        changed[name] = dict(items)
+    if not isinstance(situation.approvals, Unknown):
+        listed = list(situation.approvals)
+        random.shuffle(listed)
+        changed["approvals"] = listed
+    assert situation.decide(**changed) == situation.decide()
+
+
+@examples
+@given(situations(), st.sampled_from([None, *SNAPSHOT_NAMES]))
+def test_the_baseline_has_no_part_in_the_verdict(situation, baseline) -> None:
+    before, after = situation.decide(), situation.decide(baseline=baseline)
+    assert replace(before, baseline=None, differences=()) == replace(after, baseline=None, differences=())
+
+
+@examples
+@given(situations())
+def test_an_admission_of_a_governed_change_has_its_quorum(situation) -> None:
+    """The decision once more, as the few sentences of DESIGN 4 have it."""
+    decision = situation.decide()
+    if not decision.allowed or decision.inventory is None:
+        return
+    governed_by = situation.live[decision.inventory]
+    name = situation.new.snapshot or snapshot_name(decision.inventory, governed_by.digest)
+    held = situation.snapshots[name]
+    assert held.inventory_name == decision.inventory
+    assert differences(held.catalog, governed_by) == ()
+    mine = [
+        item
+        for item in situation.approvals
+        if (item.snapshot_name, item.snapshot_digest) == (name, held.evidence.digest)
+        and item.catalog_digest == governed_by.digest
+    ]
+    taken_back = {item.approved_by for item in mine if item.revoked}
+    standing = {item.approved_by for item in mine if item.expires_at is None or item.expires_at > NOW}
+    assert len(standing - taken_back) >= situation.policies.default.required_approvals
