@@ -43,20 +43,27 @@ REMEDIES: Final = MappingProxyType(
         # A cluster.
         "kubeconfig: not_found": "No kubeconfig: set KUBECONFIG or give --kubeconfig FILE.",
         "kubeconfig: no_current_context": "The kubeconfig has no current context: give --context NAME.",
-        "kubeconfig: unknown_context": "The kubeconfig has no such context: kubectl config get-contexts lists them.",
-        "kubeconfig: login_failed": "The login plugin of the kubeconfig gave no credentials: try it with kubectl.",
-        "inventory: not_found": "No ToolInventory of that name there: kubectl get toolinventories -n NAMESPACE.",
+        "kubeconfig: unknown_context": "The kubeconfig has no such context: kubectl config"
+        " get-contexts lists them.",
+        "kubeconfig: login_failed": "The login plugin of the kubeconfig gave no credentials: try"
+        " it with kubectl.",
+        "inventory: not_found": "No ToolInventory of that name there: kubectl get"
+        " toolinventories -n NAMESPACE.",
         "snapshot: not_found": "No snapshot of that name there: kubectl toolvet capture INVENTORY makes it.",
         "approval: not_found": "Neither an approval nor an approved snapshot of that name is there.",
         "namespace: not_found": "There is no such namespace.",
-        "snapshot: name_taken": "A snapshot of that name holds another catalog: have it deleted, then capture again.",
-        "approval: revoked_before": "You revoked an approval of this snapshot, and that counts for good: ask another"
+        "snapshot: name_taken": "A snapshot of that name holds another catalog: have it"
+        " deleted, then capture again.",
+        "approval: revoked_before": "You revoked an approval of this snapshot, and that counts"
+        " for good: ask another"
         " reviewer, or delete the revoked approval first.",
         "expires: invalid_time": "Write 12h, 30d, 4w or a time with its zone, such as 2030-01-31T12:00:00Z.",
         "expires: in_the_past": "An approval has to end in the future.",
-        "gate: not_reachable": "The label is set, but the gate does not answer the API server: governed changes are"
+        "gate: not_reachable": "The label is set, but the gate does not answer the API"
+        " server: governed changes are"
         " refused until it does. See kubectl get pods in Toolvet's namespace.",
-        "gate: not_in_force": "The label is set, but the API server does not act on it: is the chart installed?",
+        "gate: not_in_force": "The label is set, but the API server does not act on it: is"
+        " the chart installed?",
         # Files.
         "unreadable_file": "The file cannot be read: check the path and its permissions.",
         "duplicate_member": "A member appears twice in one object; which one counts is not for us to say.",
