@@ -82,7 +82,7 @@ def _record(**members: object) -> dict[str, object]:
         lambda: ToolInventory.from_dict({"schema_version": CANARY, "tools": []}),
         lambda: ToolInventory.from_dict({CANARY: 1, "tools": []}),
         lambda: ToolInventory.from_dict({"schema_version": SCHEMA_VERSION, "tools": [CANARY]}),
-        *(lambda name=name: ToolInventoryRecord.from_dict(_record(**{name: CANARY})) for name in RECORD_FIELDS),
+        *(lambda f=f: ToolInventoryRecord.from_dict(_record(**{f: CANARY})) for f in RECORD_FIELDS),
         lambda: ToolInventoryRecord.from_dict(_record(**{CANARY: CANARY})),
         lambda: ToolBinding(binding().tool, CANARY),
         lambda: RunId(CANARY),
