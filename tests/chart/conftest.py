@@ -12,14 +12,14 @@ from controlplane.chart import CHART
 Render = Callable[..., list[dict[str, Any]]]
 
 
-@pytest.fixture(scope="module")
-def cluster(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """An empty control plane; the session's one only makes sure that the programs are there."""
+@pytest.fixture(scope="package")
+def controlplane() -> Iterator[ControlPlane]:
+    """Used in place of the session's one by every test of this folder."""
     with ControlPlane() as bed:
         yield bed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def render(controlplane: ControlPlane) -> Render:
     """``render(*options, release=, namespace=)``: the objects of ``helm template``."""
 

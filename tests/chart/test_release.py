@@ -40,11 +40,11 @@ def names(bed: ControlPlane, kind: str) -> list[str]:
 
 
 @pytest.fixture
-def release(cluster: ControlPlane) -> Iterator[ControlPlane]:
-    """The shared control plane with the chart installed; the definitions that stay belong to the next one."""
-    helm_install(cluster)
-    yield cluster
-    cluster.helm("uninstall", "toolvet", "--namespace", NAMESPACE, "--ignore-not-found")
+def release(controlplane: ControlPlane) -> Iterator[ControlPlane]:
+    """The folder's control plane with the chart installed; the definitions it keeps are the next one's."""
+    helm_install(controlplane)
+    yield controlplane
+    controlplane.helm("uninstall", "toolvet", "--namespace", NAMESPACE, "--ignore-not-found")
 
 
 @pytest.fixture

@@ -24,11 +24,6 @@ class Installed:
     controller_service_account: str
 
 
-def is_installed(bed: ControlPlane, *, namespace: str = "toolvet-system", release: str = "toolvet") -> bool:
-    """Tell whether helm knows the release."""
-    return bed.helm("status", release, "--namespace", namespace, check=False).returncode == 0
-
-
 def install_chart(
     bed: ControlPlane,
     *,

@@ -1,20 +1,28 @@
 """The custom resources and policies as the chart installs them; nothing serves the gate's port."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from controlplane.api import ApiError
 from controlplane.bed import ControlPlane
-from controlplane.chart import install_chart, is_installed
+from controlplane.chart import install_chart
 from controlplane.ports import free_port
 from controlplane.waiting import wait_until
 from crds.api import Resources
 from crds.objects import approval
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def controlplane() -> Iterator[ControlPlane]:
+    """A control plane of these tests' own: on the session's one a controller may write statuses."""
+    with ControlPlane() as bed:
+        yield bed
+
+
+@pytest.fixture(scope="package")
 def installed_bed(controlplane: ControlPlane) -> ControlPlane:
-    if not is_installed(controlplane):
-        install_chart(controlplane, gate_port=free_port())
+    install_chart(controlplane, gate_port=free_port())
     resources = Resources(controlplane, "default")
 
     def policies_hold() -> bool:

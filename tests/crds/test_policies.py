@@ -97,7 +97,7 @@ class User:
         return self.create(approval(**{"approvedBy": self.name, **spec}), "--dry-run=server", *arguments)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def namespace_writer(installed_bed: ControlPlane) -> str:
     installed_bed.api(
         "POST",
