@@ -78,7 +78,8 @@ def _is_eligible_again(inventory: str, status: Mapping[str, Any], item: Judged) 
     Its verdict then followed from that status: whether the catalog was approved, and which one a pin needed.
     """
     before, digest = stored_condition(status, ConditionType.APPROVED), status.get("catalogDigest")
-    if not item.decision.allowed or not before:
+    drifted = (status.get("workloads") or {}).get("drifted")
+    if not item.decision.allowed or not before or not drifted:
         return False
     pin = item.workload.value.snapshot if isinstance(item.workload.value, Workload) else None
     fits = pin is None or (isinstance(digest, str) and pin == snapshot_name(inventory, digest))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from toolvet.kube.client import HTTP_CONFLICT, ApiClient, ApiError, Object
+from toolvet.kube.client import HTTP_CONFLICT, HTTP_NOT_FOUND, ApiClient, ApiError, Object
 from toolvet.kube.names import LEASES
 from toolvet.kube.process import log
 
@@ -123,7 +123,8 @@ class Elector:
         try:
             await self._write({**self._spec(), "renewTime": _micro(self._now())})
         except ApiError as error:
-            if error.status == HTTP_CONFLICT and await self._taken():
+            if error.status in {HTTP_CONFLICT, HTTP_NOT_FOUND} and await self._taken():
+                self._renewed_at = None  # from now on nothing is ours to write, the Lease included
                 raise LeaseLostError from None
             log(_LOGGER, logging.WARNING, "lease_not_renewed", status=error.status, reason=error.reason)
             return False
@@ -131,13 +132,15 @@ class Elector:
         return True
 
     async def _taken(self) -> bool:
-        """After a conflict: read the Lease again, and tell whether it is somebody else's now."""
+        """After a refusal: read the Lease again, and tell whether it is somebody else's now, or gone."""
         try:
             lease = await self._api.get(LEASES, self._namespace, self._name)
         except ApiError:
             return False
+        if lease is None or _holder(lease) != self._identity:
+            return True
         self._lease = lease
-        return lease is None or _holder(lease) != self._identity
+        return False
 
     async def _try(self) -> bool:
         """Look at the Lease, and take it where it is free."""

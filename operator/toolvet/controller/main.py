@@ -30,7 +30,8 @@ _LOGGER = logging.getLogger("toolvet.controller")
 _WORKERS = 8
 _RESYNC = 600.0  # seconds; finds deletions that a broken watch missed
 _LOOK_AGAIN = 1.0
-_END = 5.0  # seconds for kopf to end; it writes nothing, so nothing is lost with it
+_CANCEL_WAIT = 0.5  # seconds
+_CANCEL_ATTEMPTS = 10
 _AGENT = "toolvet-controller"
 _SYSTEM_NAMESPACE = "kube-system"
 
@@ -105,11 +106,14 @@ async def _first(stopping: asyncio.Event, coroutine: Coroutine[Any, Any, None]) 
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    waiting = list(tasks)
-    for task in waiting:
-        task.cancel()
-    if waiting:
-        await asyncio.wait(waiting, timeout=_END)
+    """Cancel tasks and wait for their end, within bounds."""
+    waiting = set(tasks)
+    for _ in range(_CANCEL_ATTEMPTS):
+        for task in waiting:
+            task.cancel()
+        if waiting:
+            # More than once: wait_for of Python 3.11 loses a cancellation that meets its own result.
+            _, waiting = await asyncio.wait(waiting, timeout=_CANCEL_WAIT)
 
 
 class _Leader:
@@ -187,7 +191,6 @@ class _Leader:
             webhook_configuration=self._options.webhook_configuration,
         )
         await keep_serving(self._fenced, settings, self._stopping, _now)
-        await asyncio.Event().wait()  # it ends when we are told to stop, which is no failure of its own
 
     async def _watch(self) -> None:
         await self._wait_for_kinds()
