@@ -120,7 +120,12 @@ def snapshot_to_read(workload: Workload, governed_by: Governing) -> str | None:
     """Name the snapshot a decision looks at, once its inventory is known."""
     if governed_by.name is None or governed_by.catalog is None:
         return None
-    return workload.snapshot or snapshot_name(governed_by.name, governed_by.catalog.digest)
+    return _wanted(workload, governed_by.name, governed_by.catalog)
+
+
+def _wanted(workload: Workload, inventory: str, catalog: Catalog) -> str:
+    # An empty pin is a pin that names nothing; reading it as none would be a guess.
+    return snapshot_name(inventory, catalog.digest) if workload.snapshot is None else workload.snapshot
 
 
 def leaves_governance(old: Workload | None, live: Inventories) -> bool | Unknown:
@@ -188,7 +193,7 @@ def _judge(
     approvals: Sequence[Approval] | Unknown,
     now: datetime,
 ) -> Decision:
-    name = new.snapshot or snapshot_name(inventory, catalog.digest)
+    name = _wanted(new, inventory, catalog)
     pinned = new.snapshot is not None
     state = Decision(Verdict.DENIED, None, inventory=inventory, live_digest=catalog.digest, snapshot=name)
     snapshot = snapshots.get(name, Unknown.UNAVAILABLE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from toolvet.core.workload import Workload
 from toolvet.kube.names import (
@@ -20,6 +20,7 @@ from toolvet.kube.names import (
 )
 
 Object = Mapping[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,20 @@ def _member(value: object, name: str) -> Any:  # noqa: ANN401  # members of API 
 
 def _annotations(holder: object) -> dict[str, str]:
     found = _member(_member(holder, "metadata"), "annotations")
-    if not isinstance(found, Mapping):
+    if found is None:
         return {}
-    return {key: found[key] for key in BINDING_ANNOTATIONS if isinstance(found.get(key), str)}
+    if not isinstance(found, Mapping):
+        raise ValueError("annotations are no mapping")  # noqa: TRY004  # as pod_template
+    return {key: _of_type(str, found[key], "") for key in BINDING_ANNOTATIONS if key in found}
 
 
-def _integer(value: object, default: int) -> int:
-    return value if type(value) is int else default
+def _of_type(kind: type[T], value: object, default: T) -> T:
+    """Return a member that the API promises to be absent or of this type; ValueError as pod_template."""
+    if value is None:
+        return default
+    if type(value) is not kind:
+        raise ValueError("a member of another type")  # as pod_template
+    return value
 
 
 def pod_template(kind: GovernedKind, obj: Object) -> Object:
@@ -109,15 +117,15 @@ def workload(kind: GovernedKind, obj: Object) -> Workload:
     return Workload(
         kind=kind.resource.kind,
         name=str(_member(obj.get("metadata"), "name") or ""),
-        service_account=spec.get("serviceAccountName")
-        or spec.get("serviceAccount")
+        service_account=_of_type(str, spec.get("serviceAccountName"), "")
+        or _of_type(str, spec.get("serviceAccount"), "")
         or DEFAULT_SERVICE_ACCOUNT,
         inventory=binding.get(INVENTORY_ANNOTATION),
         snapshot=binding.get(SNAPSHOT_ANNOTATION),
         misplaced=() if kind.is_pod else tuple(sorted(_annotations(obj))),
         template=judged,
-        replicas=_integer(_member(obj.get("spec"), "replicas"), 1),
-        paused=_member(obj.get("spec"), "paused") is True,
+        replicas=_of_type(int, _member(obj.get("spec"), "replicas"), 1),
+        paused=_of_type(bool, _member(obj.get("spec"), "paused"), False),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeGuard
 
 GROUP = "toolvet.dev"
 VERSION = "v1alpha1"
@@ -87,7 +88,7 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
-def is_object_name(name: object) -> bool:
+def is_object_name(name: object) -> TypeGuard[str]:
     """Tell whether a text can be the name of an object (RFC 1123 subdomain), hence part of a path."""
     if type(name) is not str or not 0 < len(name) <= _MAX_NAME or not _NAME_CHARACTERS.issuperset(name):
         return False

@@ -85,6 +85,9 @@ class State:
 
 T = TypeVar("T")
 
+_NOT_UNDERSTOOD = (AttributeError, ContractError, LookupError, TypeError, ValueError)
+"""What parsing an object of a strange shape can raise."""
+
 
 async def _known(
     read: Awaitable[Object | None], parse: Callable[[Object], T], absent: T | None
@@ -95,7 +98,7 @@ async def _known(
         return absent if found is None else parse(found)
     except ApiError:
         return Unknown.UNAVAILABLE
-    except (ContractError, LookupError, TypeError, ValueError):
+    except _NOT_UNDERSTOOD:
         return Unknown.INVALID
 
 
@@ -108,7 +111,10 @@ async def _nothing() -> None:
 
 
 def _last_approved(inventory: Object) -> str | None:
-    found = ((inventory.get("status") or {}).get("lastApproved") or {}).get("snapshotName")
+    # Only texts depend on a status, so that a strange one is the same as none.
+    found: object = inventory
+    for name in ("status", "lastApproved", "snapshotName"):
+        found = found.get(name) if isinstance(found, Mapping) else None
     return found if is_object_name(found) else None
 
 
@@ -185,7 +191,7 @@ class Plan:
             return tuple(approval_from_object(item) for item in answer["items"])
         except ApiError:
             return Unknown.UNAVAILABLE
-        except (ContractError, LookupError, TypeError, ValueError):
+        except _NOT_UNDERSTOOD:
             return Unknown.INVALID
 
     async def _may_exempt(self, caller: Caller) -> bool | Unknown:
@@ -203,7 +209,8 @@ class Plan:
             answer = await self._api.create(ACCESS_REVIEWS, None, review)
         except ApiError:
             return Unknown.UNAVAILABLE
-        return (answer.get("status") or {}).get("allowed") is True
+        status = answer.get("status")
+        return isinstance(status, Mapping) and status.get("allowed") is True
 
 
 async def judge(

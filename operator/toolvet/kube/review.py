@@ -97,7 +97,7 @@ async def decide_request(api: Reader, request: AdmissionRequest, now: datetime) 
     except ApiError:
         return _refused(Reason.STATE_UNAVAILABLE), plan.reads
     except (LookupError, TypeError, ValueError):
-        return _refused(Reason.INVALID_REQUEST), 0
+        return _refused(Reason.INVALID_REQUEST), plan.reads
     decision = await judge(plan, request.namespace, old, new, request.user_info, now)
     return _nameable(decision), plan.reads
 
@@ -148,7 +148,8 @@ async def _scaled(api: Reader, kind: GovernedKind, request: AdmissionRequest) ->
 
 def _replicas(scale: Mapping[str, Any]) -> int:
     # An absent count is zero here: the field is omitted when empty (autoscaling/v1 ScaleSpec).
-    count = (scale.get("spec") or {}).get("replicas", 0)
+    spec = scale.get("spec") or {}
+    count = spec.get("replicas", 0) if isinstance(spec, Mapping) else None
     if type(count) is not int:
         raise ValueError("no replica count")
     return count
