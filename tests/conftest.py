@@ -1,3 +1,3 @@
-from controlplane.fixtures import controlplane, namespace, pytest_collection_finish
+from controlplane.fixtures import controlplane, namespace, product, pytest_collection_finish
 
-__all__ = ["controlplane", "namespace", "pytest_collection_finish"]
+__all__ = ["controlplane", "namespace", "product", "pytest_collection_finish"]

@@ -10,6 +10,7 @@ import pytest
 
 from controlplane.bed import ControlPlane
 from controlplane.build import BuildError, programs
+from controlplane.installation import Installation
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -28,6 +29,13 @@ def controlplane() -> Iterator[ControlPlane]:
     """The session's control plane, with an audit log."""
     with ControlPlane(audit=True) as bed:
         yield bed
+
+
+@pytest.fixture(scope="session")
+def product(controlplane: ControlPlane) -> Iterator[Installation]:
+    """The chart on the session's control plane, one gate and one controller with the chart's own accounts."""
+    with Installation(controlplane) as installed:
+        yield installed
 
 
 @pytest.fixture

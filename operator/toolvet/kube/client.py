@@ -65,7 +65,7 @@ class ApiClient:
         self._session = session
         self._credentials = credentials
         self._agent = user_agent
-        self._timeout = timeout
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
         self.on_warning: Callable[[str], None] | None = None
         """Told the text of every warning the API server sends with an answer (KEP-1693)."""
 
@@ -155,7 +155,7 @@ class ApiClient:
                 params=parameters,
                 data=None if body is None else orjson.dumps(body),
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
+                timeout=self._timeout,
             ) as response:
                 content = await response.read()
                 status = response.status

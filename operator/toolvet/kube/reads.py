@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from toolvet.core.approval import Approval, ReviewedSnapshot
@@ -103,7 +104,9 @@ async def _known(
 
 
 async def _each(reads: Iterable[Awaitable[T]]) -> list[T]:
-    return await asyncio.gather(*reads)
+    waiting = list(reads)
+    # One is the rule, and needs no task of its own.
+    return [await waiting[0]] if len(waiting) == 1 else await asyncio.gather(*waiting)
 
 
 async def _nothing() -> None:
@@ -118,6 +121,23 @@ def _last_approved(inventory: Object) -> str | None:
     return found if is_object_name(found) else None
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownTools:
+    """A list of tools that was understood: as the object holds it, and what it says."""
+
+    listed: object
+    catalog: Catalog
+
+
+def _snapshot(known: _KnownTools | None, obj: Object) -> ReviewedSnapshot:
+    """Read a snapshot. An allowed one lists just what the inventory does: that is taken apart once."""
+    spec = obj.get("spec")
+    if known is None or not isinstance(spec, Mapping) or spec.get("bindings") != known.listed:
+        return snapshot_from_object(obj)
+    rest = snapshot_from_object({**obj, "spec": {**spec, "bindings": []}})
+    return replace(rest, evidence=replace(rest.evidence, bindings=known.catalog.bindings))
+
+
 class Plan:
     """Reads the state of one decision. ``reads`` counts what was asked of the API server."""
 
@@ -125,6 +145,7 @@ class Plan:
         self._api = api
         self._namespace = namespace
         self._baselines: dict[str, str] = {}
+        self._tools: dict[str, _KnownTools] = {}
         self.reads = 0
 
     def _get(self, resource: Resource, name: str) -> Awaitable[Object | None]:
@@ -162,16 +183,19 @@ class Plan:
         def parse(obj: Object) -> Catalog:
             if (baseline := _last_approved(obj)) is not None:
                 self._baselines[name] = baseline
-            return catalog_from_inventory(obj)
+            catalog = catalog_from_inventory(obj)
+            self._tools[name] = _KnownTools(obj["spec"]["tools"], catalog)
+            return catalog
 
         return parse
 
     async def _read_snapshots(self, state: State, found: Governing, wanted: str) -> None:
         state.baseline = self._baselines.get(found.name or "")
+        parse = partial(_snapshot, self._tools.get(found.name or ""))
         names = [wanted] if state.baseline in {None, wanted} else [wanted, str(state.baseline)]
         state.approvals, snapshots = await asyncio.gather(
             self._approvals(wanted),
-            _each(_known(self._get(SNAPSHOTS, name), snapshot_from_object, None) for name in names),
+            _each(_known(self._get(SNAPSHOTS, name), parse, None) for name in names),
         )
         state.snapshots = dict(zip(names, snapshots, strict=True))
 
