@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from toolvet.cli.output import print_note
 from toolvet.cli.session import Session
 from toolvet.core.approval import ApprovalState, ReviewedSnapshot, approval_state
 from toolvet.core.denial import short_digest
 from toolvet.core.errors import ContractError
-from toolvet.kube.names import APPROVALS, INVENTORIES, SNAPSHOTS
+from toolvet.core.policy import BUILT_IN
+from toolvet.kube.client import HTTP_FORBIDDEN, ApiError
+from toolvet.kube.guard import guarded_since
+from toolvet.kube.names import APPROVALS, INVENTORIES, POLICIES, POLICY_NAME, SNAPSHOTS
 from toolvet.kube.resources import (
     approval_from_object,
     catalog_from_inventory,
     manifest,
+    policies_from_object,
     snapshot_from_object,
     timestamp,
 )
 
+T = TypeVar("T")
+
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
 _DURATION = re.compile(r"([1-9][0-9]{0,5})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -52,15 +60,25 @@ async def approve(session: Session, name: str, expires: str | None, now: datetim
     user = await session.user_name()
     await _note_if_not_live(session, snapshot)
     ends = None if expires is None else expiry(expires, now)
+    since = await _if_readable(guarded_since(session.api), _ALWAYS)
+    stored = await _if_readable(session.api.get(POLICIES, None, POLICY_NAME), None)
+    policies = BUILT_IN if stored is None else policies_from_object(stored)
+    policy = policies.for_namespace(session.namespace)
+    if user in policy.delivery_subjects:
+        raise ContractError("approval", "delivery_subject")
     for item in await _approvals(session, name):
-        given = approval_from_object(item)
-        if given.approved_by == user and approval_state(given, snapshot, now) is ApprovalState.VALID:
-            if expires is None or ends == item["spec"].get("expiresAt"):
-                print_note(f"already approved by {user}")
-                return {"approval": given.name, "snapshot": name, "created": False}
-        elif given.approved_by == user and given.revoked:
+        given = approval_from_object(item, since)
+        state = approval_state(given, snapshot, policy, now)
+        if given.approved_by == user and state is ApprovalState.REVOKED:
             # A revocation beats every other approval of the same approver: another would not count.
             raise ContractError("approval", "revoked_before")
+        if (
+            given.approved_by == user
+            and state is ApprovalState.VALID
+            and ends in {None, item["spec"].get("expiresAt")}
+        ):
+            print_note(f"already approved by {user}")
+            return {"approval": given.name, "snapshot": name, "created": False}
     spec = {
         "inventoryName": snapshot.inventory_name,
         "snapshotName": name,
@@ -75,6 +93,16 @@ async def approve(session: Session, name: str, expires: str | None, now: datetim
     created = await session.api.create(APPROVALS, session.namespace, obj)
     print_note(f"approved as {user}" + (f" until {ends}" if ends else ""))
     return {"approval": created["metadata"]["name"], "snapshot": name, "created": True}
+
+
+async def _if_readable(read: Awaitable[T], otherwise: T) -> T:
+    """Await a read of the cluster's settings; a reviewer of one namespace may not be allowed to."""
+    try:
+        return await read
+    except ApiError as error:
+        if error.status != HTTP_FORBIDDEN:
+            raise
+        return otherwise
 
 
 async def _note_if_not_live(session: Session, snapshot: ReviewedSnapshot) -> None:

@@ -21,9 +21,9 @@ from toolvet.controller.evidence import (
     stalled,
 )
 from toolvet.controller.observed import Observed, Stored
-from toolvet.core.approval import ReviewedSnapshot, Tally
+from toolvet.core.approval import ReviewedSnapshot, Tally, ends_at
 from toolvet.core.binding import Catalog
-from toolvet.core.decision import Decision
+from toolvet.core.decision import Decision, Unknown
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import differences
 from toolvet.core.errors import ContractError
@@ -170,8 +170,11 @@ def _inventory_status(
 
 
 def _next_expiry(state: Observed, now: datetime) -> datetime | None:
+    policy = state.policy
+    if isinstance(policy, Unknown):
+        return None
     ends = (
-        item.value.expires_at
+        ends_at(item.value, policy)
         for item in state.approvals
         if not isinstance(item.value, ContractError) and not item.value.revoked
     )

@@ -21,6 +21,7 @@ from toolvet.core.decision import Decision, Unknown
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import ToolDifference, differences, reasons
 from toolvet.core.errors import ContractError
+from toolvet.core.policy import Policy
 from toolvet.core.reasons import Reason
 
 MAX_DIFFERENCES = 32
@@ -144,6 +145,8 @@ _APPROVAL_TEXTS = {
     ApprovalState.VALID: "it counts",
     ApprovalState.EXPIRED: "its time has passed",
     ApprovalState.REVOKED: "its approver took it back",
+    ApprovalState.UNVERIFIED: "it is older than the admission policy that checks who approves",
+    ApprovalState.DELIVERED: "its author is a delivery subject of the policy, whose approvals never count",
     ApprovalState.MISMATCH: "it was given to other content than the snapshot holds",
 }
 
@@ -169,18 +172,21 @@ def _worth(state: Observed, approval: Approval, now: datetime) -> tuple[bool, st
     snapshot = found.value
     if isinstance(snapshot, ContractError):
         return False, Reason.STATE_INVALID, explained(Reason.STATE_INVALID)
-    worth = approval_state(approval, snapshot, now)
-    if worth is ApprovalState.VALID and approval.approved_by in _took_back(state, snapshot, now):
+    policy = state.policy
+    if isinstance(policy, Unknown):
+        return False, policy.reason, explained(policy.reason)
+    worth = approval_state(approval, snapshot, policy, now)
+    if worth is ApprovalState.VALID and approval.approved_by in _took_back(state, snapshot, policy, now):
         worth = ApprovalState.REVOKED
     return worth is ApprovalState.VALID, str(worth), _APPROVAL_TEXTS[worth]
 
 
-def _took_back(state: Observed, snapshot: ReviewedSnapshot, now: datetime) -> set[str]:
+def _took_back(state: Observed, snapshot: ReviewedSnapshot, policy: Policy, now: datetime) -> set[str]:
     """Approvers who revoked any approval of a snapshot: none of theirs counts."""
     values = (item.value for item in state.approvals)
     return {
         value.approved_by
         for value in values
         if not isinstance(value, ContractError)
-        and approval_state(value, snapshot, now) is ApprovalState.REVOKED
+        and approval_state(value, snapshot, policy, now) is ApprovalState.REVOKED
     }

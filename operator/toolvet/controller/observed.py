@@ -12,7 +12,7 @@ from toolvet.core.binding import Catalog
 from toolvet.core.decision import Decision, Unknown, decide, snapshot_to_read
 from toolvet.core.decision import Governing as _Governing
 from toolvet.core.errors import ContractError
-from toolvet.core.policy import BUILT_IN, PolicySet
+from toolvet.core.policy import BUILT_IN, Policy, PolicySet
 from toolvet.core.workload import Workload
 from toolvet.kube.reads import MAX_APPROVALS
 
@@ -99,11 +99,11 @@ class Observed:
         return known(self.inventory)
 
     @property
-    def required(self) -> int | Unknown:
-        """How many approvals a snapshot needs here."""
+    def policy(self) -> Policy | Unknown:
+        """The rules in force here."""
         if isinstance(self.policies, Unknown):
             return self.policies
-        return self.policies.for_namespace(self.namespace).required_approvals
+        return self.policies.for_namespace(self.namespace)
 
     def approvals_of(self, snapshot: str) -> Sequence[Approval] | Unknown:
         """Return a snapshot's approvals as the gate would read them, bound included."""
@@ -117,10 +117,10 @@ class Observed:
 
     def tally(self, snapshot: ReviewedSnapshot, now: datetime) -> Tally | Unknown:
         """Count a snapshot's approvals."""
-        approvals, required = self.approvals_of(snapshot.name), self.required
+        approvals, policy = self.approvals_of(snapshot.name), self.policy
         if isinstance(approvals, Unknown):
             return approvals
-        return required if isinstance(required, Unknown) else tally(approvals, snapshot, required, now)
+        return policy if isinstance(policy, Unknown) else tally(approvals, snapshot, policy, now)
 
     def judge(
         self,

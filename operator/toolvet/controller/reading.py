@@ -15,6 +15,7 @@ from toolvet.core.errors import ContractError
 from toolvet.core.policy import BUILT_IN, PolicySet
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiClient, Object
+from toolvet.kube.guard import guarded_since
 from toolvet.kube.kinds import KINDS, GovernedKind, workload
 from toolvet.kube.names import (
     APPROVALS,
@@ -107,8 +108,9 @@ class Reader:
     async def observe(self, namespace: str, name: str) -> tuple[Observed, list[Object]]:
         """Read the state of one inventory's name; also returns its revisions where its generation is new."""
         selector = f"spec.inventoryName={name}"
-        policy, found, snapshots, approvals = await asyncio.gather(
+        policy, since, found, snapshots, approvals = await asyncio.gather(
             self.policy(),
+            guarded_since(self._api),
             self._api.get(INVENTORIES, namespace, name),
             self._api.items(SNAPSHOTS, namespace, fieldSelector=selector),
             self._api.items(APPROVALS, namespace, fieldSelector=selector),
@@ -128,7 +130,7 @@ class Reader:
             name=name,
             inventory=inventory,
             snapshots=evidence,
-            approvals=[stored(item, approval_from_object) for item in approvals],
+            approvals=[stored(item, lambda obj: approval_from_object(obj, since)) for item in approvals],
             policies=_policies(policy),
             workloads=workloads,
             pinned=pinned,

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from toolvet.core.binding import Catalog, RunToolCatalogSnapshot
+from toolvet.core.policy import Policy
 
 SNAPSHOT_NAME_DIGITS = 16
 
@@ -43,6 +44,10 @@ class Approval:
     approved_by: str
     expires_at: datetime | None = None
     revoked: bool = False
+    created_at: datetime | None = None
+    """By the API server's clock; None where it is not stored yet."""
+    origin_verified: bool = True
+    """Whether the policy that checks ``approved_by`` stood when this was created."""
 
 
 class ApprovalState(StrEnum):
@@ -51,11 +56,25 @@ class ApprovalState(StrEnum):
     VALID = "valid"
     EXPIRED = "expired"
     REVOKED = "revoked"
+    UNVERIFIED = "unverified_origin"
+    """It is older than the policy that checks who approves: anybody may have written it."""
+    DELIVERED = "delivered"
+    """Its author only carries what others decided."""
     MISMATCH = "mismatch"
     """It was given to other content than the snapshot holds now."""
 
 
-def approval_state(approval: Approval, snapshot: ReviewedSnapshot, now: datetime) -> ApprovalState:
+def ends_at(approval: Approval, policy: Policy) -> datetime | None:
+    """Return when an approval stops to count: by its own word or by its age, whichever is first."""
+    ends = [] if approval.expires_at is None else [approval.expires_at]
+    if policy.max_approval_age is not None and approval.created_at is not None:
+        ends.append(approval.created_at + policy.max_approval_age)
+    return min(ends, default=None)
+
+
+def approval_state(
+    approval: Approval, snapshot: ReviewedSnapshot, policy: Policy, now: datetime
+) -> ApprovalState:
     """Judge one approval; names select, recomputed digests decide."""
     covered = (snapshot.name, snapshot.inventory_name, snapshot.evidence.digest, snapshot.catalog.digest)
     given = (
@@ -68,7 +87,12 @@ def approval_state(approval: Approval, snapshot: ReviewedSnapshot, now: datetime
         return ApprovalState.MISMATCH
     if approval.revoked:
         return ApprovalState.REVOKED
-    if approval.expires_at is not None and approval.expires_at <= now:
+    if not approval.origin_verified:
+        return ApprovalState.UNVERIFIED
+    if approval.approved_by in policy.delivery_subjects:
+        return ApprovalState.DELIVERED
+    ends = ends_at(approval, policy)
+    if ends is not None and ends <= now:
         return ApprovalState.EXPIRED
     return ApprovalState.VALID
 
@@ -85,6 +109,8 @@ class Tally:
     """Distinct approvers, had nothing expired."""
     revoked: int
     """Distinct approvers who took their approval back."""
+    unverified: int = 0
+    """Approvals older than the policy that checks who approves."""
 
     @property
     def sufficient(self) -> bool:
@@ -92,9 +118,9 @@ class Tally:
         return self.valid >= self.required
 
 
-def tally(approvals: Sequence[Approval], snapshot: ReviewedSnapshot, required: int, now: datetime) -> Tally:
+def tally(approvals: Sequence[Approval], snapshot: ReviewedSnapshot, policy: Policy, now: datetime) -> Tally:
     """Count distinct approvers; a revocation beats every other approval of the same approver."""
-    states = [(approval, approval_state(approval, snapshot, now)) for approval in approvals]
+    states = [(approval, approval_state(approval, snapshot, policy, now)) for approval in approvals]
     revoked = {item.approved_by for item, state in states if state is ApprovalState.REVOKED}
     valid: dict[str, str] = {}
     expired: set[str] = set()
@@ -106,9 +132,10 @@ def tally(approvals: Sequence[Approval], snapshot: ReviewedSnapshot, required: i
         elif state is ApprovalState.EXPIRED:
             expired.add(item.approved_by)
     return Tally(
-        required=required,
+        required=policy.required_approvals,
         valid=len(valid),
         counted=tuple(sorted(valid.values())),
         with_expired=len(expired | valid.keys()),
         revoked=len(revoked),
+        unverified=sum(state is ApprovalState.UNVERIFIED for _, state in states),
     )

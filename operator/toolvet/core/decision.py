@@ -14,7 +14,7 @@ from enum import Enum, StrEnum
 from toolvet.core.approval import Approval, ReviewedSnapshot, Tally, snapshot_name, tally
 from toolvet.core.binding import Catalog
 from toolvet.core.differences import ToolDifference, differences
-from toolvet.core.policy import PolicySet
+from toolvet.core.policy import Policy, PolicySet
 from toolvet.core.reasons import Reason
 from toolvet.core.workload import Workload, is_governed_change
 
@@ -164,16 +164,20 @@ def decide(
     found = governing(new, live)
     if isinstance(found, Decision):
         return found
-    if found.name is None or found.catalog is None:
-        return _ungoverned(old, live, may_exempt)
     if isinstance(policies, Unknown):
         return replace(_denied(policies.reason), inventory=found.name)
-    required = policies.for_namespace(namespace).required_approvals
-    decision = _judge(new, found.name, found.catalog, required, snapshots, approvals, now)
+    policy = policies.for_namespace(namespace)
+    if found.name is None or found.catalog is None:
+        return _ungoverned(policy, old, new, live, may_exempt)
+    decision = _judge(new, found.name, found.catalog, policy, snapshots, approvals, now)
     return decision if decision.allowed else _described(decision, found.catalog, snapshots, baseline)
 
 
-def _ungoverned(old: Workload | None, live: Inventories, may_exempt: bool | Unknown) -> Decision:
+def _ungoverned(
+    policy: Policy, old: Workload | None, new: Workload, live: Inventories, may_exempt: bool | Unknown
+) -> Decision:
+    if policy.agents.selects(new):
+        return _denied(Reason.BINDING_MISSING)
     was_bound = leaves_governance(old, live)
     if isinstance(was_bound, Unknown):
         return _denied(was_bound.reason)
@@ -188,7 +192,7 @@ def _judge(
     new: Workload,
     inventory: str,
     catalog: Catalog,
-    required: int,
+    policy: Policy,
     snapshots: Snapshots,
     approvals: Sequence[Approval] | Unknown,
     now: datetime,
@@ -210,7 +214,7 @@ def _judge(
         return replace(state, reason=reason, pending=pinned)
     if isinstance(approvals, Unknown):
         return replace(state, reason=approvals.reason)
-    count = tally(approvals, snapshot, required, now)
+    count = tally(approvals, snapshot, policy, now)
     state = replace(state, approvals=count)
     if count.sufficient:
         return replace(state, verdict=Verdict.ALLOWED)
@@ -222,6 +226,8 @@ def _approval_reason(count: Tally) -> Reason:
         return Reason.APPROVAL_REVOKED
     if count.with_expired >= count.required:
         return Reason.APPROVAL_EXPIRED
+    if count.unverified:
+        return Reason.UNVERIFIED_ORIGIN
     return Reason.NOT_APPROVED
 
 

@@ -17,6 +17,7 @@ _REVIEWABLE = frozenset(
         Reason.NOT_APPROVED,
         Reason.APPROVAL_EXPIRED,
         Reason.APPROVAL_REVOKED,
+        Reason.UNVERIFIED_ORIGIN,
         Reason.SNAPSHOT_OUTDATED,
         Reason.SNAPSHOT_MISSING,
     }

@@ -1,9 +1,28 @@
-"""What an owner of the cluster demands of approvals (DESIGN 3, CatalogPolicy)."""
+"""What an owner of the cluster demands (DESIGN 3, CatalogPolicy): of approvals, and of agents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
+
+from toolvet.core.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSelector:
+    """Which workloads must be bound to an inventory; each part that is set selects by itself."""
+
+    everything: bool = False
+    service_accounts: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of the pod template, all of them; empty selects nothing."""
+
+    def selects(self, workload: Workload) -> bool:
+        """Tell whether a workload that nothing governs is an agent all the same."""
+        if self.everything or workload.service_account in self.service_accounts:
+            return True
+        return bool(self.labels) and self.labels.items() <= dict(workload.labels).items()
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +30,11 @@ class Policy:
     """The rules in force for one namespace."""
 
     required_approvals: int = 1
+    max_approval_age: timedelta | None = None
+    """Counted from the creation of the approval."""
+    delivery_subjects: frozenset[str] = frozenset()
+    """Users that carry what others decided (GitOps, CI, backup): their own approvals never count."""
+    agents: AgentSelector = AgentSelector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +43,7 @@ class PolicySet:
 
     default: Policy = Policy()
     overrides: Mapping[str, Policy] = field(default_factory=dict)
-    """By namespace."""
+    """By namespace; whole, what an override leaves out is already filled in."""
 
     def for_namespace(self, namespace: str) -> Policy:
         """Return the rules of a namespace."""

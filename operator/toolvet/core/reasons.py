@@ -23,9 +23,11 @@ class Reason(StrEnum):
     NOT_APPROVED = "not_approved"
     APPROVAL_EXPIRED = "approval_expired"
     APPROVAL_REVOKED = "approval_revoked"
+    UNVERIFIED_ORIGIN = "unverified_origin"
     SNAPSHOT_MISSING = "snapshot_missing"
     SNAPSHOT_OUTDATED = "snapshot_outdated"
     BINDING_MISMATCH = "binding_mismatch"
+    BINDING_MISSING = "binding_missing"
     BINDING_MISPLACED = "binding_misplaced"
     BINDING_REMOVED = "binding_removed"
     PENDING_REFERENCE = "pending_reference"
@@ -83,7 +85,11 @@ EXPLANATIONS: dict[Reason, Explanation] = {
     ),
     Reason.APPROVAL_REVOKED: Explanation(
         "an approval of the live catalog was revoked",
-        "ask another reviewer, or delete the revoked approval and approve again",
+        "ask another reviewer; a revocation is final for its approver and this snapshot",
+    ),
+    Reason.UNVERIFIED_ORIGIN: Explanation(
+        "the approvals are older than the admission policy that checks who approves: nobody vouches for them",
+        "delete them and approve the snapshot again",
     ),
     Reason.SNAPSHOT_MISSING: Explanation(
         "the pod template pins a snapshot that does not exist in this namespace",
@@ -97,6 +103,11 @@ EXPLANATIONS: dict[Reason, Explanation] = {
         "the pod template names another inventory than the one that governs its service account, "
         "or pins a snapshot of another inventory",
         "remove the annotation: the inventory of the service account's name governs",
+    ),
+    Reason.BINDING_MISSING: Explanation(
+        "the policy says that this workload is an agent, and no inventory governs it",
+        "publish a ToolInventory named like its service account, or name one in the annotation "
+        "toolvet.dev/inventory of the pod template",
     ),
     Reason.BINDING_MISPLACED: Explanation(
         "a toolvet.dev/inventory or toolvet.dev/snapshot annotation stands on the workload itself",

@@ -25,6 +25,8 @@ class Workload:
     template: object
     replicas: int = 1
     paused: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the pod template."""
 
 
 def is_governed_change(old: Workload | None, new: Workload) -> bool:

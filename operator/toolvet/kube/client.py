@@ -22,6 +22,9 @@ Object = dict[str, Any]
 _MAX_MESSAGE = 4096
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
+_JSON = "application/json"
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+HTTP_FORBIDDEN = 403
 HTTP_NOT_FOUND = 404
 HTTP_CONFLICT = 409
 _HTTP_UNAUTHORIZED = 401
@@ -69,10 +72,13 @@ class ApiClient:
         self.on_warning: Callable[[str], None] | None = None
         """Told the text of every warning the API server sends with an answer (KEP-1693)."""
 
-    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
-        """Read one object as it is now; None where it does not exist."""
+    async def get(
+        self, resource: Resource, namespace: str | None, name: str, *, metadata_only: bool = False
+    ) -> Object | None:
+        """Read one object, or its metadata alone, as it is now; None where it does not exist."""
+        accept = _METADATA if metadata_only else _JSON
         try:
-            return await self._call("GET", resource.path(namespace, name))
+            return await self._call("GET", resource.path(namespace, name), accept=accept)
         except ApiError as error:
             if error.status != HTTP_NOT_FOUND:
                 raise
@@ -143,9 +149,10 @@ class ApiClient:
         path: str,
         parameters: Mapping[str, str | int] | None = None,
         body: Object | None = None,
-        content_type: str = "application/json",
+        content_type: str = _JSON,
+        accept: str = _JSON,
     ) -> Object:
-        headers = {"User-Agent": self._agent, "Accept": "application/json", **self._credentials.headers()}
+        headers = {"User-Agent": self._agent, "Accept": accept, **self._credentials.headers()}
         if body is not None:
             headers["Content-Type"] = content_type
         try:

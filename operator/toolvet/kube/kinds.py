@@ -17,6 +17,7 @@ from toolvet.kube.names import (
     INVENTORY_ANNOTATION,
     SNAPSHOT_ANNOTATION,
     Resource,
+    is_object_name,
 )
 
 Object = Mapping[str, Any]
@@ -51,6 +52,9 @@ KINDS = (
     GovernedKind(Resource("apps", "v1", "replicasets", "ReplicaSet"), _TEMPLATE, (SCALE,)),
     GovernedKind(Resource("", "v1", "pods", "Pod"), (), (EPHEMERAL_CONTAINERS,)),
 )
+
+NO_NAME = "(not a name)"
+"""Stands for an annotation's value that cannot name an object; no object has this name."""
 
 BY_RESOURCE = {(kind.resource.group, kind.resource.plural): kind for kind in KINDS}
 
@@ -91,6 +95,16 @@ def _of_type(kind: type[T], value: object, default: T) -> T:
     return value
 
 
+def _name(annotation: str | None) -> str | None:
+    """Return the name in an annotation; free text becomes NO_NAME, so that it is never read or repeated."""
+    return annotation if annotation is None or is_object_name(annotation) else NO_NAME
+
+
+def _labels(holder: object) -> tuple[tuple[str, str], ...]:
+    found = _of_type(dict, _member(_member(holder, "metadata"), "labels"), {})
+    return tuple(sorted((str(key), _of_type(str, value, "")) for key, value in found.items()))
+
+
 def pod_template(kind: GovernedKind, obj: Object) -> Object:
     """Return the pod template of an object; the object itself where it is a pod.
 
@@ -120,12 +134,13 @@ def workload(kind: GovernedKind, obj: Object) -> Workload:
         service_account=_of_type(str, spec.get("serviceAccountName"), "")
         or _of_type(str, spec.get("serviceAccount"), "")
         or DEFAULT_SERVICE_ACCOUNT,
-        inventory=binding.get(INVENTORY_ANNOTATION),
-        snapshot=binding.get(SNAPSHOT_ANNOTATION),
+        inventory=_name(binding.get(INVENTORY_ANNOTATION)),
+        snapshot=_name(binding.get(SNAPSHOT_ANNOTATION)),
         misplaced=() if kind.is_pod else tuple(sorted(_annotations(obj))),
         template=judged,
         replicas=_of_type(int, _member(obj.get("spec"), "replicas"), 1),
         paused=_of_type(bool, _member(obj.get("spec"), "paused"), False),
+        labels=_labels(template),
     )
 
 

@@ -16,6 +16,8 @@ SNAPSHOT_ANNOTATION = f"{GROUP}/snapshot"
 BINDING_ANNOTATIONS = (INVENTORY_ANNOTATION, SNAPSHOT_ANNOTATION)
 
 POLICY_NAME = "default"
+APPROVAL_GUARD = f"approvals.{GROUP}"
+"""The admission policy, and its binding, that let an approver speak for nobody else."""
 DEFAULT_SERVICE_ACCOUNT = "default"
 
 CONTROLLER_MANAGER = "toolvet-controller"
@@ -74,6 +76,20 @@ WEBHOOK_CONFIGURATIONS = Resource(
     "v1",
     "validatingwebhookconfigurations",
     "ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+ADMISSION_POLICIES = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicy",
+    namespaced=False,
+)
+ADMISSION_POLICY_BINDINGS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
     namespaced=False,
 )
 ACCESS_REVIEWS = Resource(

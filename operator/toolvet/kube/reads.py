@@ -1,8 +1,9 @@
 """The read plan of a decision: current state, no cache, two rounds in parallel (DESIGN 2, "Read plan").
 
 Round 1: the inventory of the service account's name, the annotated one if another, the policy. Round 2: the
-snapshot by its computed or pinned name, its approvals, and, where that snapshot is not the last approved
-one, the latter too, to say what changed. A read that fails or cannot be understood is ``Unknown``.
+snapshot by its computed or pinned name, its approvals, since when the API server checks approvers, and,
+where that snapshot is not the last approved one, the latter too, to say what changed. A read that fails or
+cannot be understood is ``Unknown``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from toolvet.core.errors import ContractError
 from toolvet.core.policy import BUILT_IN, PolicySet
 from toolvet.core.workload import Workload, is_governed_change
 from toolvet.kube.client import ApiError
+from toolvet.kube.guard import guarded_since
 from toolvet.kube.names import (
     ACCESS_REVIEWS,
     APPROVALS,
@@ -58,8 +60,10 @@ Caller = Mapping[str, Any]
 class Reader(Protocol):
     """What a decision needs of the API server; raises ApiError."""
 
-    async def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
-        """Read one object as it is now."""
+    async def get(
+        self, resource: Resource, namespace: str | None, name: str, *, metadata_only: bool = False
+    ) -> dict[str, Any] | None:
+        """Read one object, or its metadata alone, as it is now."""
 
     async def list(
         self, resource: Resource, namespace: str | None = None, **parameters: str | int
@@ -202,17 +206,20 @@ class Plan:
     async def _approvals(self, snapshot: str) -> Sequence[Approval] | Unknown:
         if not is_object_name(snapshot):
             return ()
-        self.reads += 1
+        self.reads += 3
         try:
-            answer = await self._api.list(
-                APPROVALS,
-                self._namespace,
-                fieldSelector=f"spec.snapshotName={snapshot}",
-                limit=MAX_APPROVALS,
+            answer, since = await asyncio.gather(
+                self._api.list(
+                    APPROVALS,
+                    self._namespace,
+                    fieldSelector=f"spec.snapshotName={snapshot}",
+                    limit=MAX_APPROVALS,
+                ),
+                guarded_since(self._api),
             )
             if (answer.get("metadata") or {}).get("continue"):
                 return Unknown.UNAVAILABLE
-            return tuple(approval_from_object(item) for item in answer["items"])
+            return tuple(approval_from_object(item, since) for item in answer["items"])
         except ApiError:
             return Unknown.UNAVAILABLE
         except _NOT_UNDERSTOOD:

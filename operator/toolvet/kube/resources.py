@@ -6,8 +6,9 @@ Every fault is a ContractError that names a place and a code; a value is never p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
@@ -18,13 +19,16 @@ from toolvet.core.binding import Catalog, RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventoryRecord, parse_side_effect_class
-from toolvet.core.policy import Policy, PolicySet
+from toolvet.core.policy import AgentSelector, Policy, PolicySet
 from toolvet.kube.names import API_VERSION, Resource
 
 MAX_TOOLS = 1000
-MAX_OVERRIDES = 64
-MAX_OVERRIDE_NAMESPACES = 256
+MAX_OVERRIDES = 16
+MAX_OVERRIDE_NAMESPACES = 64
 MAX_REQUIRED_APPROVALS = 10
+MAX_SUBJECTS = 64
+MAX_LABELS = 16
+_DURATION = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 
 Object = Mapping[str, Any]
 
@@ -84,17 +88,35 @@ class ApprovalSpec(_Model):
 RequiredApprovals = Annotated[StrictInt, Field(ge=1, le=MAX_REQUIRED_APPROVALS)]
 
 
-class PolicyOverride(_Model):
-    """Rules of their own for some namespaces."""
+Subjects = Annotated[list[StrictStr], Field(max_length=MAX_SUBJECTS)]
+
+
+class AgentsModel(_Model):
+    """``agents``: which workloads must be governed."""
+
+    all: StrictBool = False
+    service_account_names: Subjects = []
+    match_labels: Annotated[dict[StrictStr, StrictStr], Field(max_length=MAX_LABELS)] = {}
+
+
+class PolicyRules(_Model):
+    """The settings that stand for the cluster and, again, in an override."""
+
+    required_approvals: RequiredApprovals | None = None
+    max_approval_age: StrictStr | None = None
+    delivery_subjects: Subjects | None = None
+    agents: AgentsModel | None = None
+
+
+class PolicyOverride(PolicyRules):
+    """Rules of their own for some namespaces; what is absent is as for the cluster."""
 
     namespaces: Annotated[list[StrictStr], Field(min_length=1, max_length=MAX_OVERRIDE_NAMESPACES)]
-    required_approvals: RequiredApprovals
 
 
-class PolicySpec(_Model):
+class PolicySpec(PolicyRules):
     """``spec`` of the CatalogPolicy."""
 
-    required_approvals: RequiredApprovals = 1
     overrides: Annotated[list[PolicyOverride], Field(max_length=MAX_OVERRIDES)] = []
 
 
@@ -190,10 +212,21 @@ def timestamp(text: str, field: str) -> datetime:
     return parsed
 
 
-def approval_from_object(obj: Object) -> Approval:
-    """Read a CatalogApproval; ContractError where it cannot be understood."""
+def created_at(obj: Object) -> datetime | None:
+    """Return when the API server stored an object; None where it has not."""
+    text = obj["metadata"].get("creationTimestamp")
+    return None if text is None else timestamp(text, "metadata.creationTimestamp")
+
+
+def approval_from_object(obj: Object, guarded_since: datetime | None) -> Approval:
+    """Read a CatalogApproval; ContractError where it cannot be understood.
+
+    ``guarded_since`` is when the admission policy that checks approvers was last installed, None where it
+    is not there. Time stamps are whole seconds: an approval of that very second is not vouched for.
+    """
     spec = _spec(ApprovalSpec, obj)
     expires = None if spec.expires_at is None else timestamp(spec.expires_at, "spec.expiresAt")
+    created = created_at(obj)
     return Approval(
         name=str(obj["metadata"]["name"]),
         inventory_name=spec.inventory_name,
@@ -203,19 +236,51 @@ def approval_from_object(obj: Object) -> Approval:
         approved_by=spec.approved_by,
         expires_at=expires,
         revoked=spec.revoked,
+        created_at=created,
+        origin_verified=created is not None and guarded_since is not None and created > guarded_since,
+    )
+
+
+def _duration(text: str, field: str) -> timedelta:
+    """Parse ``720h``, ``90m`` or ``1h30m``; ContractError where it is none or is zero."""
+    match = _DURATION.fullmatch(text)
+    hours, minutes, seconds = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
+    found = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if not found:
+        raise ContractError(field, "invalid_duration")
+    return found
+
+
+def _policy(rules: PolicyRules, base: Policy, field: str) -> Policy:
+    """Complete some rules with those they leave out."""
+    agents = rules.agents
+    return Policy(
+        required_approvals=base.required_approvals
+        if rules.required_approvals is None
+        else rules.required_approvals,
+        max_approval_age=base.max_approval_age
+        if rules.max_approval_age is None
+        else _duration(rules.max_approval_age, f"{field}.maxApprovalAge"),
+        delivery_subjects=base.delivery_subjects
+        if rules.delivery_subjects is None
+        else frozenset(rules.delivery_subjects),
+        agents=base.agents
+        if agents is None
+        else AgentSelector(agents.all, frozenset(agents.service_account_names), agents.match_labels),
     )
 
 
 def policies_from_object(obj: Object) -> PolicySet:
     """Read the CatalogPolicy; ContractError where it cannot be understood or is ambiguous."""
     spec = _spec(PolicySpec, obj)
+    base = _policy(spec, Policy(), "spec")
     overrides: dict[str, Policy] = {}
     for index, override in enumerate(spec.overrides):
         for namespace in override.namespaces:
             if namespace in overrides:
                 raise ContractError(f"spec.overrides[{index}].namespaces", "duplicate_namespace")
-            overrides[namespace] = Policy(override.required_approvals)
-    return PolicySet(Policy(spec.required_approvals), overrides)
+            overrides[namespace] = _policy(override, base, f"spec.overrides[{index}]")
+    return PolicySet(base, overrides)
 
 
 def tools_to_spec(catalog: Catalog) -> list[dict[str, str]]:
