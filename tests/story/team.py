@@ -82,6 +82,7 @@ class Team:
         self.bed: ControlPlane = product.bed
         self.namespace = namespace
         self.people = people
+        self._rolls = 0
 
     def kubectl(
         self, *arguments: str | Path, as_user: Path, given: object = None, check: bool = True
@@ -120,6 +121,15 @@ class Team:
             check=False,
         )
         return self.denial(done)
+
+    def roll(self, name: str = AGENT) -> Completed:
+        """Roll the agent's Deployment out again (`rollout restart` itself does nothing twice in a second)."""
+        self._rolls += 1
+        template = {"metadata": {"annotations": {"example.org/rolled": str(self._rolls)}}}
+        patch = json.dumps({"spec": {"template": template}})
+        return self.kubectl(
+            "patch", f"deployment/{name}", "--patch", patch, as_user=self.people.developer, check=False
+        )
 
     @staticmethod
     def denial(done: Completed) -> str:

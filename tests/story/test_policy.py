@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from controlplane.commands import Completed
 from controlplane.waiting import wait_until
 from story.team import AGENT, Team, tool, workload
 
@@ -38,12 +37,6 @@ def policy(team: Team) -> Iterator[Any]:
     )
 
 
-def _restart(team: Team) -> Completed:
-    return team.kubectl(
-        "rollout", "restart", f"deployment/{AGENT}", as_user=team.people.developer, check=False
-    )
-
-
 @pytest.mark.parametrize(
     "agents", [{"all": True}, {"serviceAccountNames": ["loose"]}, {"matchLabels": {"app": AGENT}}], ids=list
 )
@@ -69,8 +62,8 @@ def test_an_approval_older_than_allowed_has_expired(team: Team, policy: Any) -> 
     team.publish(tool("read"))
     team.review()
     team.apply(workload())
-    wait_until(lambda: _restart(team).returncode == 1, NOTICED_SECONDS, "the approval does not age")
-    assert Team.denial(_restart(team)).startswith("approval_expired: ")
+    wait_until(lambda: team.roll().returncode == 1, NOTICED_SECONDS, "the approval does not age")
+    assert Team.denial(team.roll()).startswith("approval_expired: ")
     wait_until(
         lambda: team.get("tvinv", AGENT)["status"]["workloads"]["drifted"] == 1,
         NOTICED_SECONDS,
@@ -85,8 +78,8 @@ def test_an_approval_ends_by_itself(team: Team) -> None:
     name = captured.strip().rpartition("/")[2]
     team.toolvet("approve", name, "-n", team.namespace, "--expires", ends, as_user=team.people.reviewer)
     team.apply(workload())
-    wait_until(lambda: _restart(team).returncode == 1, NOTICED_SECONDS, "the approval does not end")
-    assert Team.denial(_restart(team)).startswith("approval_expired: ")
+    wait_until(lambda: team.roll().returncode == 1, NOTICED_SECONDS, "the approval does not end")
+    assert Team.denial(team.roll()).startswith("approval_expired: ")
 
 
 def test_a_revocation_cannot_be_deleted_away(team: Team) -> None:
@@ -116,7 +109,7 @@ def test_approvals_older_than_the_guard_prove_nothing(team: Team) -> None:
     binding = team.bed.api("GET", BINDING)
     team.bed.api("DELETE", BINDING)
     try:
-        assert Team.denial(_restart(team)).startswith("unverified_origin: ")
+        assert Team.denial(team.roll()).startswith("unverified_origin: ")
     finally:
         made = {
             key: binding["metadata"][key]
@@ -125,13 +118,13 @@ def test_approvals_older_than_the_guard_prove_nothing(team: Team) -> None:
         }
         restored = {**binding, "metadata": made}
         team.bed.api("POST", BINDING.rpartition("/")[0], restored)
-    assert Team.denial(_restart(team)).startswith("unverified_origin: ")
+    assert Team.denial(team.roll()).startswith("unverified_origin: ")
     _wait_for_the_guard(team, snapshot)
     second = time.time() // 1 + 1
     wait_until(lambda: time.time() > second + 1, NOTICED_SECONDS, "time stands still")
     again = team.toolvet("approve", snapshot, "-n", team.namespace, as_user=team.bed.kubeconfig())
     assert again.returncode == 0
-    assert _restart(team).returncode == 0
+    assert team.roll().returncode == 0
 
 
 def _wait_for_the_guard(team: Team, snapshot: str) -> None:
