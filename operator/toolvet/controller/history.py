@@ -44,16 +44,20 @@ def pack(catalog: Catalog) -> dict[str, str]:
 
 def unpack(data: object) -> Catalog:
     """Read the data of a revision; ContractError where it is not ours or damaged."""
-    fault = ContractError("data", "unreadable")
-    if not isinstance(data, Mapping) or data.get("encoding") != _ENCODING:
-        raise fault
     try:
-        unzip = zlib.decompressobj()
-        text = unzip.decompress(base64.b64decode(data["tools"], validate=True), _MAX_UNPACKED)
-        tools = json.loads(text) if unzip.eof else None
-    except (KeyError, TypeError, ValueError, binascii.Error, zlib.error):
-        raise fault from None
-    return catalog_from_inventory({"spec": {"tools": tools}})
+        return _unpacked(data)
+    except (ContractError, KeyError, TypeError, ValueError, binascii.Error, zlib.error):
+        raise ContractError("data", "unreadable") from None
+
+
+def _unpacked(data: object) -> Catalog:
+    if not isinstance(data, Mapping) or data.get("encoding") != _ENCODING:
+        raise ValueError("not ours")
+    unzip = zlib.decompressobj()
+    text = unzip.decompress(base64.b64decode(data["tools"], validate=True), _MAX_UNPACKED)
+    if not unzip.eof:
+        raise ValueError("cut off, or larger than any catalog")
+    return catalog_from_inventory({"spec": {"tools": json.loads(text)}})
 
 
 def revision(inventory: Stored[Catalog], catalog: Catalog) -> Object:

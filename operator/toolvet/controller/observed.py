@@ -55,7 +55,7 @@ def stored(obj: Object, parse: Callable[[Object], T]) -> Stored[T]:
         return Stored(obj, parse(obj))
     except ContractError as error:
         return Stored(obj, error)
-    except (LookupError, TypeError, ValueError):
+    except (AttributeError, LookupError, TypeError, ValueError):
         return Stored(obj, ContractError("spec", "unreadable"))
 
 
