@@ -126,10 +126,12 @@ def on_the_product(product: Installation, folder: Path) -> Iterator[Reader]:
     """The session's cluster; what a page made there is gone before the next page."""
     bed = product.bed
     before = _namespaces(bed)
-    yield Reader(bed, folder, None)
-    bed.kubectl("delete", "catalogpolicy", "default", "--ignore-not-found")
-    if fresh := sorted(_namespaces(bed) - before):
-        bed.kubectl("delete", "namespace", *fresh, "--wait=true")
+    try:
+        yield Reader(bed, folder, None)
+    finally:
+        bed.kubectl("delete", "catalogpolicy", "default", "--ignore-not-found")
+        if fresh := sorted(_namespaces(bed) - before):
+            bed.kubectl("delete", *fresh, "--wait=true")
 
 
 def _namespaces(bed: ControlPlane) -> set[str]:

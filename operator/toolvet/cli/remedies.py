@@ -54,9 +54,8 @@ REMEDIES: Final = MappingProxyType(
         "namespace: not_found": "There is no such namespace.",
         "snapshot: name_taken": "A snapshot of that name holds another catalog: have it"
         " deleted, then capture again.",
-        "approval: revoked_before": "You revoked an approval of this snapshot, and that counts"
-        " for good: ask another"
-        " reviewer, or delete the revoked approval first.",
+        "approval: revoked_before": "You revoked an approval of this snapshot, and that is final: ask another"
+        " reviewer.",
         "expires: invalid_time": "Write 12h, 30d, 4w or a time with its zone, such as 2030-01-31T12:00:00Z.",
         "expires: in_the_past": "An approval has to end in the future.",
         "gate: not_reachable": "The label is set, but the gate does not answer the API"
