@@ -30,5 +30,5 @@ async def guarded_since(api: MetadataReader) -> datetime | None:
     )
     if policy is None or binding is None:
         return None
-    made = [created_at(policy), created_at(binding)]
-    return max((time for time in made if time is not None), default=None)
+    made, bound = created_at(policy), created_at(binding)
+    return None if made is None or bound is None else max(made, bound)

@@ -145,10 +145,9 @@ class _Static:
     def headers(self) -> Mapping[str, str]:
         folder, user = self._user
         token = user.get("token")
-        if token is None and (named := user.get("tokenFile")) is not None:
-            token = _blob((folder, {"tokenFile": named}), "tokenFile")
-        if isinstance(token, bytes):
-            token = token.decode("ascii", "replace").strip()
+        if (named := user.get("tokenFile")) is not None:  # renewed from outside, so that it goes before
+            held = _blob((folder, {"tokenFile": named}), "tokenFile")
+            token = held.decode("ascii", "replace").strip() if held is not None else None
         return {"Authorization": f"Bearer {token}"} if isinstance(token, str) else {}
 
 
@@ -210,6 +209,7 @@ def _plugin_login(files: list[Path], context: str, cluster: _Entry) -> _PluginLo
         )
     except (config.ConfigException, OSError, ValueError):
         failed = True
-    if failed:
+    # The package logs a plugin that failed and goes on as nobody.
+    if failed or not (configuration.api_key or configuration.cert_file):
         raise ContractError("kubeconfig", "login_failed")
     return _PluginLogin(configuration, cluster)

@@ -122,12 +122,28 @@ class PolicySpec(PolicyRules):
 
 SpecT = TypeVar("SpecT", bound=_Model)
 
+_MEMBERS = {"spec"} | {
+    str(field.alias)
+    for model in (
+        ToolModel,
+        ToolInventorySpec,
+        SnapshotSpec,
+        ApprovalSpec,
+        PolicySpec,
+        PolicyOverride,
+        AgentsModel,
+    )
+    for field in model.model_fields.values()
+}
+"""The names of members that we gave, and that a fault may tell."""
 _CODES = {"missing": "missing", "extra_forbidden": "unknown_field", "too_long": "too_many_items"}
 
 
 def _place(location: tuple[int | str, ...]) -> str:
     text = ""
     for part in location:
+        if isinstance(part, str) and part not in _MEMBERS:
+            break  # the key of a mapping, hence the sender's text
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
     return text.lstrip(".")
 
