@@ -136,7 +136,14 @@ _MEMBERS = {"spec"} | {
     for field in model.model_fields.values()
 }
 """The names of members that we gave, and that a fault may tell."""
-_CODES = {"missing": "missing", "extra_forbidden": "unknown_field", "too_long": "too_many_items"}
+_CODES = {
+    "missing": "missing",
+    "extra_forbidden": "unknown_field",
+    "too_long": "too_many_items",
+    "too_short": "too_few_items",
+    "greater_than_equal": "out_of_range",
+    "less_than_equal": "out_of_range",
+}
 
 
 def _place(location: tuple[int | str, ...]) -> str:
