@@ -1,0 +1,3 @@
+from story.conftest import team
+
+__all__ = ["team"]
