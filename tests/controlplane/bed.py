@@ -110,9 +110,10 @@ class ControlPlane(Lifecycle):
         kubeconfig: Path | None = None,
         check: bool = True,
         seconds: float = COMMAND_SECONDS,
+        program: str = "helm",
     ) -> Completed:
-        """Run the bed's helm, as admin by default. Errors: as ``kubectl``."""
-        command = [self.program("helm"), *arguments]
+        """Run the bed's helm, as admin by default; ``program`` "helm3" is Helm 3. Errors: as ``kubectl``."""
+        command = [self.program(program), *arguments]
         return run(command, self.command_environment(kubeconfig), text=input, check=check, seconds=seconds)
 
     def api(self, method: str, path: str, body: object = None) -> dict[str, Any]:

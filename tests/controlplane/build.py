@@ -1,8 +1,9 @@
 """Make the control plane's programs once per user, or take those of KUBEBUILDER_ASSETS.
 
-One Go program (``binary/``) holds them all; a symlink for each name picks the one. It lives in
-``$XDG_CACHE_HOME/toolvet/controlplane-<key>`` (default ``~/.cache``), where <key> is a digest of its
-source, its pinned modules and the Go version. A cold build takes about ten minutes on two cores.
+One Go program (``binary/``) holds them all; a symlink for each name picks the one. Only Helm 3 stands
+alone: its commands are a ``main`` package, which the same pinned modules build. Both live in
+``$XDG_CACHE_HOME/toolvet/controlplane-<key>`` (default ``~/.cache``), where <key> is a digest of their
+source, their pinned modules and the Go version. A cold build takes about ten minutes on two cores.
 """
 
 import fcntl
@@ -25,7 +26,12 @@ __all__ = ["BuildError", "cache_directory", "cache_key", "programs"]
 
 SOURCE = Path(__file__).parent / "binary"
 SOURCE_FILES = ("go.mod", "go.sum", "main.go")
-BUILT = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "helm")
+LINKED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "helm")
+HELM3 = "helm3"
+BUILT = (*LINKED, HELM3)
+# What only some tests use, and other sets of programs mostly lack.
+OPTIONAL = ("kube-scheduler", HELM3)
+_HELM3_PACKAGE = "helm.sh/helm/v3/cmd/helm"  # a ``tool`` of go.mod
 # envtest's archive holds exactly these three; the rest may come from PATH.
 ASSETS_REQUIRED = ("etcd", "kube-apiserver", "kubectl")
 
@@ -33,7 +39,7 @@ ASSETS_REQUIRED = ("etcd", "kube-apiserver", "kubectl")
 def programs(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
     """Return the path of each program in BUILT, building them first where needed.
 
-    With KUBEBUILDER_ASSETS set nothing is built, and kube-scheduler may be absent from the result.
+    With KUBEBUILDER_ASSETS set nothing is built, and those in OPTIONAL may be absent from the result.
     Errors: BuildError names the missing program or the failed step.
     """
     assets = environment.get("KUBEBUILDER_ASSETS")
@@ -74,7 +80,7 @@ def _from_assets(assets: Path, path: str | None) -> dict[str, Path]:
             found[name] = inside.absolute()
         elif elsewhere:
             found[name] = Path(elsewhere)
-        elif name != "kube-scheduler":  # optional: only ControlPlane(scheduler=True) needs it
+        elif name not in OPTIONAL:
             where = "KUBEBUILDER_ASSETS" if name in ASSETS_REQUIRED else "KUBEBUILDER_ASSETS or PATH"
             raise BuildError(f"{name} is not in {where}; unset KUBEBUILDER_ASSETS to build it")
     return found
@@ -88,10 +94,13 @@ def _linker_flags(source: Path) -> str:
         raise BuildError("binary/go.mod does not pin k8s.io/kubernetes")
     version, major, minor = match.groups()
     package = "k8s.io/component-base/version"
-    # Without these the API server reports v0.0.0 and clients that compare versions refuse it.
-    return (
-        f"-s -w -X {package}.gitVersion={version} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
-    )
+    # Without these the API server reports v0.0.0 and clients that compare versions refuse it; Helm 3 takes an
+    # absent cluster for 1.20.
+    values = {f"{package}.gitVersion": version, f"{package}.gitMajor": major, f"{package}.gitMinor": minor}
+    for asked in ("chartutil", "lint/rules"):
+        values[f"helm.sh/helm/v3/pkg/{asked}.k8sVersionMajor"] = major
+        values[f"helm.sh/helm/v3/pkg/{asked}.k8sVersionMinor"] = minor
+    return " ".join(["-s -w", *(f"-X {name}={value}" for name, value in values.items())])
 
 
 def _go_build(source: Path) -> list[str]:
@@ -129,12 +138,13 @@ def _build(target: Path, toolchain: Toolchain, progress: Progress) -> None:
     started = time.monotonic()
     try:
         progress.say("downloading Go modules")
-        packages = _run_go(go, ["list", "-deps", "."], progress=None)
+        outputs = {"controlplane": ".", HELM3: _HELM3_PACKAGE}
+        packages = _run_go(go, ["list", "-deps", *outputs.values()], progress=None)
         progress.say("compiling")
-        _run_go(
-            go, [*_go_build(SOURCE), "-v", "-o", str(partial / "controlplane"), "."], progress, len(packages)
-        )
-        for name in BUILT:
+        for name, package in outputs.items():
+            command = [*_go_build(SOURCE), "-v", "-o", str(partial / name), package]
+            _run_go(go, command, progress, len(packages))
+        for name in LINKED:
             (partial / name).symlink_to("controlplane")
         partial.rename(target)
     except BaseException:  # also Ctrl-C: nothing half-made may stay

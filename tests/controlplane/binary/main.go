@@ -1,5 +1,6 @@
-// Command controlplane is every Go program the test bed runs, linked once: one link and one copy of
-// client-go instead of six. The base name it is called by (a symlink) picks the program.
+// Command controlplane is every Go program the test bed runs but Helm 3, whose commands nobody can import,
+// linked once: one link and one copy of client-go instead of six. The base name it is called by (a symlink)
+// picks the program.
 package main
 
 import (
