@@ -31,8 +31,8 @@ def _stored(bindings: object, **spec: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "bindings",
-    [TOOLS, TOOLS[::-1], TOOLS[:2], [], [TOOLS[0] | {"version": "1.0.1"}, *TOOLS[1:]]],
-    ids=["equal", "another order", "fewer", "none", "one differs"],
+    [TOOLS, TOOLS[:2], [], [TOOLS[0] | {"version": "1.0.1"}, *TOOLS[1:]]],
+    ids=["equal", "fewer", "none", "one differs"],
 )
 def test_reads_the_same_as_without_knowing(bindings: object) -> None:
     obj = _stored(bindings, runId="run_" + "1" * 32)
@@ -46,6 +46,7 @@ def test_reads_the_same_as_without_knowing(bindings: object) -> None:
     [
         ({"bindings": [*TOOLS, TOOLS[0]]}, "spec.bindings: duplicate_record"),
         ({"bindings": [TOOLS[0] | {"extra": "x"}]}, "spec.bindings[0]: unknown_field"),
+        ({"bindings": TOOLS[::-1]}, "spec.bindings: unsorted_records"),
         ({"bindings": None}, "spec.bindings: invalid_type"),
         ({"inventoryName": 1}, "spec.inventoryName: invalid_type"),
         ({"extra": "x"}, "spec: unknown_field"),

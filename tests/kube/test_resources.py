@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from core.build import KEYS, binding, catalog, digest, random_catalog, seeded
+from toolvet.core.approval import snapshot_name
 from toolvet.core.errors import ContractError
 from toolvet.core.policy import AgentSelector, Policy
 from toolvet.kube.manifest import json_text, read_document, yaml_text
 from toolvet.kube.names import INVENTORIES, POLICIES, SNAPSHOTS
 from toolvet.kube.resources import (
-    MAX_TOOLS,
     approval_from_object,
     catalog_from_inventory,
     catalog_from_snapshot,
@@ -23,6 +23,7 @@ from toolvet.kube.resources import (
     timestamp,
     tools_to_spec,
 )
+from toolvet.kube.shapes import MAX_TOOLS
 
 CANARY = "canary"
 UID = "01234567-89ab-cdef-0123-456789ABCDEF"
@@ -37,7 +38,7 @@ TOOL = {
 SNAPSHOT = {"inventoryName": "assistant", "catalogDigest": digest("claimed"), "bindings": [TOOL]}
 APPROVAL = {
     "inventoryName": "assistant",
-    "snapshotName": "assistant-0123456789abcdef",
+    "snapshotName": snapshot_name("assistant", digest("catalog")),
     "snapshotDigest": digest("snapshot"),
     "catalogDigest": digest("catalog"),
     "approvedBy": "alice",
@@ -82,6 +83,7 @@ FAULTS = [
     (inventory, {"tools": [TOOL, CANARY]}, "spec.tools[1]: invalid_type"),
     (inventory, {"tools": [TOOL] * (MAX_TOOLS + 1)}, "spec.tools: too_many_items"),
     (inventory, {"tools": [TOOL, TOOL]}, "spec.tools: duplicate_record"),
+    (inventory, {"tools": [TOOL, TOOL | {"version": "0.9.0"}]}, "spec.tools: unsorted_records"),
     (
         inventory,
         {"tools": [TOOL, TOOL | {"schemaDigest": digest("other")}]},
@@ -114,7 +116,6 @@ FAULTS = [
     (approval, APPROVAL | {"expiresAt": 1}, "spec.expiresAt: invalid_type"),
     (approval, APPROVAL | {"revoked": "true"}, "spec.revoked: invalid_type"),
     (approval, APPROVAL | {"revoked": 1}, "spec.revoked: invalid_type"),
-    (approval, APPROVAL | {"revoked": None}, "spec.revoked: invalid_type"),
     *((approval, {**APPROVAL, name: None}, f"spec.{name}: invalid_type") for name in APPROVAL),
     (policies, {"requiredApprovals": 0}, "spec.requiredApprovals: out_of_range"),
     (policies, {"requiredApprovals": 11}, "spec.requiredApprovals: out_of_range"),
@@ -168,7 +169,6 @@ def test_inventories_and_snapshots_of_one_list_have_one_digest() -> None:
         held = random_catalog(random, KEYS)
         tools = tools_to_spec(held)
         assert tools == sorted(tools, key=lambda tool: f"{tool['toolId']} {tool['version']}")
-        random.shuffle(tools)
         assert inventory({"tools": tools}) == held
         taken = snapshot(SNAPSHOT | {"bindings": tools})
         assert taken.catalog.digest == held.digest
@@ -195,14 +195,14 @@ def test_the_run_id_is_the_declared_one_or_the_uid() -> None:
 
 
 def test_an_approval_is_read_whole() -> None:
-    found = approval(APPROVAL | {"expiresAt": "2030-06-01T02:00:00+02:00", "revoked": True})
+    found = approval(APPROVAL | {"expiresAt": "2030-06-01T00:00:00Z", "revoked": True})
     assert found.name == "stored"
     assert (found.inventory_name, found.snapshot_name) == ("assistant", APPROVAL["snapshotName"])
     assert (found.snapshot_digest, found.catalog_digest) == (digest("snapshot"), digest("catalog"))
     assert found.approved_by == "alice"
     assert found.expires_at == datetime(2030, 6, 1, tzinfo=UTC)
     assert found.revoked
-    plain = approval(APPROVAL)
+    plain = approval(APPROVAL | {"expiresAt": None, "revoked": None})
     assert (plain.expires_at, plain.revoked, plain.created_at) == (None, False, CREATED)
 
 
