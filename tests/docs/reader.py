@@ -19,6 +19,7 @@ COMMAND_SECONDS = 180.0
 LOOK_AGAIN_SECONDS = 15.0  # for a status: the controller promises 5 s on a machine that is not busy
 _RELEASE = "toolvet"
 _HELM = re.compile(rf"helm (install|upgrade|uninstall) {_RELEASE} ")
+_SCALE = re.compile(rf"kubectl scale deployment/{_RELEASE}-controller .*--replicas=(0|1)$")
 
 
 class Node:
@@ -36,16 +37,29 @@ class Node:
             self._bed.kubectl("delete", "service", name, "--namespace", self._installation.namespace)
 
     def after(self, command: str) -> None:
-        """Start or stop what the release has, as its Deployments came or went."""
+        """Start or stop what the release has, as its Deployments came, went or were scaled."""
+        if (scaled := _SCALE.match(command)) is not None and self._installation is not None:
+            self._scale(self._installation, int(scaled[1]))
         found = _HELM.match(command)
         if found is None:
             return
         if found[1] == "uninstall":
             self.stop()
         elif self._installation is None:
-            self._installation = self._running.enter_context(Installation(self._bed))
+            self.start()
         else:
             install_chart(self._bed, gate_port=self._installation.gate_port)
+
+    def start(self) -> None:
+        """Run the processes, and install what is not installed yet."""
+        self._installation = self._running.enter_context(Installation(self._bed))
+
+    @staticmethod
+    def _scale(installation: Installation, replicas: int) -> None:
+        if replicas:
+            installation.start_controller()
+        while not replicas and installation.controllers:
+            installation.controllers.pop().stop()
 
     def stop(self) -> None:
         """End the processes."""
@@ -107,17 +121,19 @@ class Reader:
         return None
 
 
-def installs(steps: list[Step]) -> bool:
-    """Tell whether a page installs the product itself, and so needs a cluster of its own."""
+def handles_the_release(steps: list[Step]) -> bool:
+    """Tell whether a page installs or changes the release, and so needs a cluster of its own."""
     return any(_HELM.match(step.command) for step in steps)
 
 
 @contextmanager
-def on_an_empty_cluster(folder: Path) -> Iterator[Reader]:
-    """A cluster for one page."""
+def on_a_cluster_of_its_own(steps: list[Step], folder: Path) -> Iterator[Reader]:
+    """A cluster for one page: empty where the page installs the release."""
     with ControlPlane() as bed, ExitStack() as stack:
         node = Node(bed)
         stack.callback(node.stop)
+        if not any(step.command.startswith(f"helm install {_RELEASE} ") for step in steps):
+            node.start()
         yield Reader(bed, folder, node)
 
 

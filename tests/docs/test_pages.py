@@ -12,7 +12,7 @@ import yaml
 
 from controlplane.bed import ControlPlane
 from controlplane.installation import Installation
-from docs.reader import ROOT, installs, on_an_empty_cluster, on_the_product
+from docs.reader import ROOT, handles_the_release, on_a_cluster_of_its_own, on_the_product
 from docs.transcript import Block, blocks, transcript
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,8 +29,8 @@ def test_every_command_does_what_the_page_says(
     name: str, controlplane: ControlPlane, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     steps = TRANSCRIPTS[name]
-    if installs(steps):
-        cluster = on_an_empty_cluster(tmp_path)
+    if handles_the_release(steps):
+        cluster = on_a_cluster_of_its_own(steps, tmp_path)
     else:
         product: Installation = request.getfixturevalue("product")
         cluster = on_the_product(product, tmp_path)
