@@ -69,7 +69,12 @@ class Cluster:
 
     def start_leader(self) -> Controller:
         controller = self.start_controller()
-        wait_until(lambda: self.holder().startswith(f"{controller.identity}_"), 30, "it does not lead")
+
+        def leads() -> bool:
+            assert controller.process.poll() is None, controller.process.tail()
+            return self.holder().startswith(f"{controller.identity}_")
+
+        wait_until(leads, 30, "it does not lead")
         return controller
 
     def lease(self) -> dict[str, Any]:

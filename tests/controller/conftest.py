@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from controller.cluster import Cluster, Controller, Team
+from controller.objects import AGENT, binding, catalog, inventory
 from controlplane.bed import ControlPlane
 
 
@@ -15,7 +16,12 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def controller(cluster: Cluster) -> Controller:
-    return cluster.start_leader()
+    found = cluster.start_leader()
+    with cluster.bed.namespace() as name:
+        first = Team(cluster, name)
+        first.create(inventory(catalog(binding("read"))))
+        first.soon(lambda: first.status("ToolInventory", AGENT), "it does nothing", 30)
+    return found
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -47,6 +47,11 @@ class Timing:
         return self.duration - self.deadline - 1.0
 
 
+async def nobody() -> list[Object]:
+    """Return no owner references: what is made stays until somebody deletes it."""
+    return []
+
+
 def _micro(now: datetime) -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -55,7 +60,7 @@ class Elector:
     """Takes part in the election for one Lease.
 
     ``identity`` is unique to this process. ``monotonic`` returns seconds that never go back, ``now`` the wall
-    time in UTC, which only people read.
+    time in UTC, which only people read. ``owners`` returns the owner references of a Lease we make.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Elector:
         monotonic: Callable[[], float],
         now: Callable[[], datetime],
         timing: Timing | None = None,
+        owners: Callable[[], Awaitable[list[Object]]] = nobody,
     ) -> None:
         self._api = api
         self._namespace = namespace
@@ -76,6 +82,7 @@ class Elector:
         self._monotonic = monotonic
         self._now = now
         self._timing = timing or Timing()
+        self._owners = owners
         self._lease: Object | None = None
         self._seen_version = ""
         self._seen_at = 0.0
@@ -185,13 +192,18 @@ class Elector:
         }
 
     async def _create(self) -> Object:
+        owners = await self._owners()
         self._lease = await self._api.create(
             LEASES,
             self._namespace,
             {
                 "apiVersion": LEASES.api_version,
                 "kind": LEASES.kind,
-                "metadata": {"name": self._name, "namespace": self._namespace},
+                "metadata": {
+                    "name": self._name,
+                    "namespace": self._namespace,
+                    "ownerReferences": owners,
+                },
                 "spec": self._taking(0),
             },
         )

@@ -11,11 +11,13 @@ import socket
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from toolvet.controller import watch
 from toolvet.controller.health import probes
 from toolvet.controller.lease import Elector, FencedClient, LeaseLostError, Timing
+from toolvet.controller.ownership import OwnAccount, keep_owned
 from toolvet.controller.queue import KeyedQueue, work
 from toolvet.controller.reading import Reader
 from toolvet.controller.reconcile import Reconciler
@@ -34,6 +36,20 @@ _CANCEL_WAIT = 0.5  # seconds
 _CANCEL_ATTEMPTS = 10
 _AGENT = "toolvet-controller"
 _SYSTEM_NAMESPACE = "kube-system"
+_MANAGED_OPTIONS = {
+    "--ca-secret": "Secret of the certificate authorities",
+    "--tls-secret": "Secret of the gate's serving pair",
+    "--service": "Service of the gate",
+}
+
+
+class Certificates(StrEnum):
+    """Who makes the gate's certificates and writes caBundle."""
+
+    MANAGED = "managed"
+    """We do."""
+    EXTERNAL = "external"
+    """Somebody else; we read no Secret."""
 
 
 def run(argv: list[str]) -> int:
@@ -49,14 +65,27 @@ def _options(argv: list[str]) -> argparse.Namespace:
     arguments = parser("controller", "Keep statuses, history, Events and the gate's certificates up to date.")
     arguments.add_argument("--namespace", required=True, help="the release's namespace")
     arguments.add_argument("--lease", required=True, help="name of the Lease")
-    arguments.add_argument("--ca-secret", required=True, help="Secret of the certificate authorities")
-    arguments.add_argument("--tls-secret", required=True, help="Secret of the gate's serving pair")
-    arguments.add_argument("--service", required=True, help="Service of the gate")
-    arguments.add_argument("--webhook-configuration", required=True, help="whose caBundle is ours to write")
+    arguments.add_argument("--webhook-configuration", required=True, help="the gate's registration")
+    arguments.add_argument(
+        "--certificates",
+        type=Certificates,
+        choices=list(Certificates),
+        default=Certificates.MANAGED,
+        help="whether the gate's certificates are ours to make (default: %(default)s)",
+    )
+    for option, meaning in _MANAGED_OPTIONS.items():
+        arguments.add_argument(option, help=f"{meaning}; with --certificates managed")
     arguments.add_argument(
         "--health-port", type=int, default=8081, help="HTTP port of /livez and /readyz (default: %(default)s)"
     )
-    return arguments.parse_args(argv)
+    options = arguments.parse_args(argv)
+    if options.certificates is Certificates.MANAGED:
+        missing = [
+            option for option in _MANAGED_OPTIONS if getattr(options, option[2:].replace("-", "_")) is None
+        ]
+        if missing:
+            arguments.error(f"the following arguments are required: {', '.join(missing)}")
+    return options
 
 
 def _now() -> datetime:
@@ -74,6 +103,7 @@ async def _serve(options: argparse.Namespace) -> int:
         connect(account, user_agent=_AGENT) as reads,
         connect(account, user_agent=_AGENT, call_timeout=timing.call) as writes,
     ):
+        own = OwnAccount(reads)
         elector = Elector(
             writes,
             options.namespace,
@@ -82,8 +112,9 @@ async def _serve(options: argparse.Namespace) -> int:
             monotonic=time.monotonic,
             now=_now,
             timing=timing,
+            owners=own.references,
         )
-        leader = _Leader(options, account, reads, writes, elector, identity, stopping)
+        leader = _Leader(options, account, reads, writes, elector, own, identity, stopping)
         async with probes(options.bind_address, options.health_port, leader.alive, lambda: elector.answered):
             log(_LOGGER, logging.INFO, "waiting_for_lease", identity=identity)
             if await _first(stopping, elector.acquire()):
@@ -126,6 +157,7 @@ class _Leader:
         reads: ApiClient,
         writes: ApiClient,
         elector: Elector,
+        own: OwnAccount,
         identity: str,
         stopping: asyncio.Event,
     ) -> None:
@@ -133,6 +165,7 @@ class _Leader:
         self._account = account
         self._reads = reads
         self._elector = elector
+        self._own = own
         self._stopping = stopping
         self._fenced = FencedClient(writes, elector.held)
         self._queue: KeyedQueue[Key] = KeyedQueue()
@@ -155,10 +188,12 @@ class _Leader:
         """Work until told to stop (0) or until any part ends (1)."""
         writers = [
             self._start("lease", self._elector.keep()),
-            self._start("serving", self._keep_serving()),
+            self._start("ownership", self._keep_owned()),
             self._start("resync", self._resync()),
             *(self._start(f"worker-{index}", self._work()) for index in range(_WORKERS)),
         ]
+        if self._options.certificates is Certificates.MANAGED:
+            writers.append(self._start("serving", self._keep_serving()))
         stop = asyncio.create_task(self._stopping.wait())
         watching = self._start("watch", self._watch())
         await asyncio.wait([*self._tasks, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -190,7 +225,12 @@ class _Leader:
             service=self._options.service,
             webhook_configuration=self._options.webhook_configuration,
         )
-        await keep_serving(self._fenced, settings, self._stopping, _now)
+        await keep_serving(self._fenced, settings, self._stopping, _now, self._own.references)
+
+    async def _keep_owned(self) -> None:
+        await keep_owned(
+            self._fenced, self._options.namespace, self._options.webhook_configuration, self._stopping
+        )
 
     async def _watch(self) -> None:
         await self._wait_for_kinds()

@@ -106,7 +106,13 @@ class Reader:
         return None if found is None else stored(found, policies_from_object)
 
     async def observe(self, namespace: str, name: str) -> tuple[Observed, list[Object]]:
-        """Read the state of one inventory's name; also returns its revisions where its generation is new."""
+        """Read the state of one inventory's name; also returns its revisions where its generation is new.
+
+        Workloads come first: whatever admitted one was there before it, and so is found by the later reads.
+        The other way round a workload applied right after its approval would be called drifted.
+        """
+        exists = await self._api.get(INVENTORIES, namespace, name, metadata_only=True) is not None
+        workloads = await self._governed(namespace, name) if exists else ()
         selector = f"spec.inventoryName={name}"
         policy, since, found, snapshots, approvals = await asyncio.gather(
             self.policy(),
@@ -115,16 +121,12 @@ class Reader:
             self._api.items(SNAPSHOTS, namespace, fieldSelector=selector),
             self._api.items(APPROVALS, namespace, fieldSelector=selector),
         )
+        if found is not None and not exists:  # made meanwhile
+            return await self.observe(namespace, name)
         inventory = None if found is None else stored(found, catalog_from_inventory)
         evidence = [stored(item, snapshot_from_object) for item in snapshots]
-        workloads: Sequence[Stored[Workload]] = ()
-        pinned: Mapping[str, ReviewedSnapshot | None | Unknown] = {}
-        revisions: list[Object] = []
-        if inventory is not None:
-            workloads, revisions = await asyncio.gather(
-                self._governed(namespace, name), self._revisions(inventory)
-            )
-            pinned = await self._pinned(namespace, workloads, {item.name for item in evidence})
+        revisions = [] if inventory is None else await self._revisions(inventory)
+        pinned = await self._pinned(namespace, workloads, {item.name for item in evidence})
         state = Observed(
             namespace=namespace,
             name=name,

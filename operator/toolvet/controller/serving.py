@@ -8,6 +8,8 @@ Order: the authorities, then ``caBundle``, then a leaf, so that no gate ever ser
 not trust yet. An authority whose Secret is lost stays trusted: it is found again in ``ca.crt``, and in
 ``caBundle`` where no key is left at all. To distrust one before it ends, stop the controller, take it out
 of both Secrets and start the controller.
+
+The Secrets are made with the owners their caller names, so that they go with the release.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import base64
 import binascii
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,6 +33,7 @@ from toolvet.controller.authority import (
     read_authority,
     read_bundle,
 )
+from toolvet.controller.lease import nobody
 from toolvet.kube.client import ApiClient, ApiError, Object
 from toolvet.kube.names import CA_MANAGER, SECRETS, WEBHOOK_CONFIGURATIONS
 from toolvet.kube.process import log
@@ -43,6 +46,8 @@ _AUTHORITY_FILE = re.compile(r"ca-(0|[1-9][0-9]{0,8})\.(crt|key)")
 _RETRY_SECONDS = 2.0  # after a failure (doubled by the next), and while there is no webhook configuration
 
 Data = dict[str, bytes]
+Owners = Callable[[], Awaitable[list[Object]]]
+"""Returns the owner references of what is made; raises ApiError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +83,17 @@ class Changed:
 
 
 async def keep_serving(
-    api: ApiClient, settings: ServingSettings, stop: asyncio.Event, clock: Callable[[], datetime]
+    api: ApiClient,
+    settings: ServingSettings,
+    stop: asyncio.Event,
+    clock: Callable[[], datetime],
+    owners: Owners = nobody,
 ) -> None:
     """Look at everything every ``check_seconds`` and mend it, until told to stop; only the leader may."""
     wait = 0.0
     while not stop.is_set():
         try:
-            changed = await ensure_serving(api, settings, clock())
+            changed = await ensure_serving(api, settings, clock(), owners)
         except ApiError as error:
             log(_LOGGER, logging.WARNING, "certificates_failed", status=error.status, reason=error.reason)
             wait = min(settings.check_seconds, max(_RETRY_SECONDS, 2 * wait))
@@ -112,7 +121,9 @@ def _report(changed: Changed) -> None:
         log(_LOGGER, logging.DEBUG, "webhook_configuration_missing")
 
 
-async def ensure_serving(api: ApiClient, settings: ServingSettings, now: datetime) -> Changed:
+async def ensure_serving(
+    api: ApiClient, settings: ServingSettings, now: datetime, owners: Owners = nobody
+) -> Changed:
     """Look once and write what is missing, broken or due. ApiError leaves a state that the next pass mends.
 
     A webhook configuration that does not exist is Helm's to make; its ``caBundle`` follows later.
@@ -124,13 +135,13 @@ async def ensure_serving(api: ApiClient, settings: ServingSettings, now: datetim
     )
     if ca_secret is None:
         # First an empty one, which the next write must find unchanged: two writers never mix their keys.
-        ca_secret = await _create(api, settings.namespace, settings.ca_secret, "Opaque", {})
+        ca_secret = await _create(api, settings.namespace, settings.ca_secret, "Opaque", {}, owners)
     authorities, written = await _keep_authorities(
         api, settings, ca_secret, _trusted(tls_secret, configuration), now
     )
     trusted = bundle(authorities.values())
     bundle_written = configuration is not None and await _keep_bundle(api, configuration, trusted)
-    pair_written = await _keep_pair(api, settings, tls_secret, list(authorities.values()), now)
+    pair_written = await _keep_pair(api, settings, tls_secret, list(authorities.values()), now, owners)
     return Changed(written, bundle_written, pair_written, configuration_found=configuration is not None)
 
 
@@ -204,6 +215,7 @@ async def _keep_pair(
     secret: Object | None,
     authorities: list[Authority],
     now: datetime,
+    owners: Owners,
 ) -> bool:
     data = _data(secret)
     fresh = data | {BUNDLE: bundle(authorities)}
@@ -213,18 +225,22 @@ async def _keep_pair(
     if fresh == data:
         return False
     if secret is None:
-        await _create(api, settings.namespace, settings.tls_secret, "kubernetes.io/tls", fresh)
+        await _create(api, settings.namespace, settings.tls_secret, "kubernetes.io/tls", fresh, owners)
     else:
         await _replace(api, settings.namespace, secret, fresh)
     return True
 
 
-async def _create(api: ApiClient, namespace: str, name: str, kind: str, data: Data) -> Object:
+async def _create(api: ApiClient, namespace: str, name: str, kind: str, data: Data, owners: Owners) -> Object:
     """Create a Secret by server-side apply: the right to create can then be limited to its name."""
     secret: dict[str, Any] = {
         "apiVersion": SECRETS.api_version,
         "kind": SECRETS.kind,
-        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "toolvet-controller"}},
+        "metadata": {
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "toolvet-controller"},
+            "ownerReferences": await owners(),
+        },
         "type": kind,
     }
     if data:
