@@ -14,6 +14,7 @@ from controlplane.bed import ControlPlane
 from controlplane.installation import Installation
 from docs.reader import ROOT, handles_the_release, on_a_cluster_of_its_own, on_the_product
 from docs.transcript import Block, blocks, transcript
+from toolvet.kube.kinds import KINDS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
@@ -111,6 +112,11 @@ def test_every_value_named_in_a_table_is_one_of_the_chart() -> None:
         for part in value.split("."):
             assert part in found, value
             found = found[part]
+
+
+def test_the_governed_kinds_named_are_those_of_the_table() -> None:
+    *most, last = (kind.resource.kind for kind in KINDS)
+    assert f"{', '.join(most)} and {last}" in " ".join(TEXTS["docs/concepts.md"].split())
 
 
 def test_the_generated_pages_are_up_to_date() -> None:
