@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli import catalog, cluster, inventory
+from toolvet.cli import catalog, cluster, inspection, inventory
 from toolvet.cli.output import ExitCode
 
 
@@ -30,6 +30,7 @@ app.add_typer(namespace_app, name="namespace")
 inventory.register(inventory_app)
 catalog.register(catalog_app)
 cluster.register(app, namespace_app)
+inspection.register(app)
 
 
 def _show_version(wanted: bool) -> None:

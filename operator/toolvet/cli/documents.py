@@ -17,15 +17,15 @@ def load_document(path: str, *, field: str) -> object:
     return read_document(load_bytes(path, field=field), field=field)
 
 
-def load_bytes(path: str, *, field: str) -> bytes:
+def load_bytes(path: str, *, field: str, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
     """Read at most one byte more than a document may have; raises ContractError(field, "unreadable_file")."""
     data = None
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+            data = sys.stdin.buffer.read(max_bytes + 1)
         else:
             with Path(path).open("rb") as file:
-                data = file.read(MAX_DOCUMENT_BYTES + 1)
+                data = file.read(max_bytes + 1)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         data = None
     if data is None:

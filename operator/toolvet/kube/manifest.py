@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import yaml
@@ -14,6 +14,8 @@ from toolvet.core.json_reader import read_json
 
 MAX_DOCUMENT_BYTES: Final = 10_485_760
 """The contract's limit of an inventory file (CONTRACTS 6), taken for every document."""
+MAX_STREAM_BYTES: Final = 67_108_864
+"""Of one file of manifests: thousands of objects rendered into one stream."""
 _STRING_TAG: Final = "tag:yaml.org,2002:str"
 _BOMS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -46,6 +48,13 @@ class _StrictLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ign
         return members
 
 
+class _ManifestLoader(_StrictLoader):
+    """The strict loader of manifests: as kubectl has it, an unquoted time is its own text."""
+
+
+_ManifestLoader.add_constructor("tag:yaml.org,2002:timestamp", yaml.SafeLoader.construct_yaml_str)
+
+
 def read_document(data: bytes, *, field: str) -> object:
     """Parse one JSON or YAML document; what starts with ``{`` or ``[`` is JSON and read strictly.
 
@@ -62,9 +71,30 @@ def read_document(data: bytes, *, field: str) -> object:
     return value
 
 
+def read_documents(data: bytes, *, field: str) -> list[object]:
+    """Parse a stream of manifests: YAML documents, None where one is empty, or one JSON document.
+
+    Raises ContractError(field, code) as ``read_document``, without multiple_documents; ``field`` then ends
+    in the index of the document where that is known.
+    """
+    if data.lstrip()[:1] in (b"{", b"[") or len(data) > MAX_STREAM_BYTES:
+        return [read_json(data, field=f"{field}[0]", max_bytes=MAX_STREAM_BYTES)]
+    if data.startswith(_BOMS):
+        raise ContractError(field, "byte_order_mark")
+    found: list[object] = []
+    _, code = _guarded(lambda: _load_stream(data.decode("utf-8"), found))
+    if code is not None:
+        raise ContractError(f"{field}[{len(found)}]", code)
+    return found
+
+
 def _read_yaml(data: bytes) -> tuple[object, str | None]:
+    return _guarded(lambda: _load(data.decode("utf-8")))
+
+
+def _guarded(parse: Callable[[], object]) -> tuple[object, str | None]:
     try:
-        return _load(data.decode("utf-8")), None
+        return parse(), None
     except UnicodeDecodeError:
         return None, "invalid_encoding"
     except _FaultError as fault:
@@ -81,6 +111,15 @@ def _load(text: str) -> object:
         if loader.check_data():
             raise _FaultError("multiple_documents")
         return value
+    finally:
+        loader.dispose()
+
+
+def _load_stream(text: str, found: list[object]) -> None:
+    loader = _ManifestLoader(text)
+    try:
+        while loader.check_data():
+            found.append(loader.get_data())
     finally:
         loader.dispose()
 

@@ -99,10 +99,10 @@ async def decide_request(api: Reader, request: AdmissionRequest, now: datetime) 
     except (LookupError, TypeError, ValueError):
         return _refused(Reason.INVALID_REQUEST), plan.reads
     decision = await judge(plan, request.namespace, old, new, request.user_info, now)
-    return _nameable(decision), plan.reads
+    return nameable(decision), plan.reads
 
 
-def _nameable(decision: Decision) -> Decision:
+def nameable(decision: Decision) -> Decision:
     """Leave out what cannot be the name of an object: an annotation's free text, never repeated."""
     return replace(
         decision,

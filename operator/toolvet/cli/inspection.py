@@ -1,0 +1,72 @@
+"""The commands that look and change nothing, as typer sees them; each loads what it does when called."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from toolvet.cli.output import print_note, print_result
+from toolvet.cli.types import Context, Kubeconfig, Namespace
+
+
+class ReportFormat(StrEnum):
+    """How a report is written to standard output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+_Output = Annotated[ReportFormat, typer.Option("--output", "-o", help="How the report is written.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the root."""
+    for command in (check,):
+        app.command(no_args_is_help=True)(command)
+
+
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES...", help="Manifests, folders of them, or - for standard input."),
+    ],
+    *,
+    live: Annotated[
+        bool, typer.Option("--live", help="Read from the cluster what is not among the files.")
+    ] = False,
+    mode_any: Annotated[
+        bool, typer.Option("--mode-any", help="Judge as enforced, whatever mode a namespace has.")
+    ] = False,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: _Output = ReportFormat.TEXT,
+) -> None:
+    """Judge workloads in manifests as the gate would once all the files are applied.
+
+    Exit 0: all allowed; 1: one would be refused; 2: a file cannot be understood; 3: one cannot be told.
+    Without --live no approval can be vouched for: what is not refused for certain is unknown. Each workload
+    is judged as a creation. Objects without a namespace are in that of -n, of the context, or in default.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415  # start-up of the other commands stays light
+
+    from toolvet.cli import check as action  # noqa: PLC0415  # the same
+
+    now = datetime.now(UTC)
+    if live:
+        from toolvet.cli.session import run_in_cluster  # noqa: PLC0415  # the same
+
+        report = run_in_cluster(
+            kubeconfig,
+            context,
+            namespace,
+            lambda session: action.check_live(session, files, now, mode_any=mode_any),
+        )
+    else:
+        report = action.check_offline(files, namespace, now, mode_any=mode_any)
+    print_result(report.json_text if output is ReportFormat.JSON else report.text)
+    for note in report.notes:
+        print_note(note)
+    raise typer.Exit(report.exit_code)
