@@ -126,7 +126,7 @@ FAULTS = [
     (policies, {"maxApprovalAge": "9" * 30 + "h"}, "spec.maxApprovalAge: invalid_duration"),
     (policies, {"deliverySubjects": [CANARY, 1]}, "spec.deliverySubjects[1]: invalid_type"),
     (policies, {"agents": {"matchLabels": {CANARY: 1}}}, "spec.agents.matchLabels: invalid_type"),
-    (policies, {"agents": {"matchLabels": {1: CANARY}}}, "spec.agents.matchLabels[1]: invalid_type"),
+    (policies, {"agents": {"matchLabels": {1: CANARY}}}, "spec.agents.matchLabels: invalid_type"),
     (policies, {"agents": {CANARY: 1}}, "spec.agents: unknown_field"),
     (policies, {"overrides": [{"namespaces": []}]}, "spec.overrides[0].namespaces: too_few_items"),
     (

@@ -22,6 +22,7 @@ from toolvet.kube.incluster import DEFAULT_DIRECTORY, ServiceAccount
 from toolvet.kube.manifest import read_document
 
 _DEFAULT_FILE = Path("~/.kube/config")
+_IMPERSONATION = ("as", "as-uid", "as-groups", "as-user-extra")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ def load(path: Path | None, context: str | None) -> Login:
     user = merged.users.get(str(chosen.get("user")), (Path(), {}))
     if cluster is None or not isinstance(cluster[1].get("server"), str):
         raise ContractError("kubeconfig", "unknown_cluster")
+    if any(key in user[1] for key in _IMPERSONATION):
+        # Left out, an approval would carry another name than kubectl would have given it.
+        raise ContractError("kubeconfig", "impersonation_not_supported")
     namespace = chosen.get("namespace")
     if "exec" in user[1] or "auth-provider" in user[1]:
         credentials: Credentials = _plugin_login(files, name, cluster)
@@ -105,7 +109,8 @@ def _merge(documents: list[tuple[Path, Mapping[str, Any]]]) -> _Merged:
         if merged.current is None and isinstance(current, str) and current:
             merged.current = current
         for plural, singular in tables:
-            for entry in document.get(plural) or []:
+            entries = document.get(plural)
+            for entry in entries if isinstance(entries, list) else []:
                 found = entry.get(singular) if isinstance(entry, Mapping) else None
                 if isinstance(found, Mapping):
                     getattr(merged, plural).setdefault(str(entry.get("name")), (path.parent, found))
@@ -192,7 +197,7 @@ class _PluginLogin:
         return _trust(self._cluster, certificate, key)
 
     def headers(self) -> Mapping[str, str]:
-        token = self._configuration.get_api_key_with_prefix("authorization")
+        token = self._configuration.get_api_key_with_prefix("BearerToken", "authorization")
         return {"Authorization": token} if token else {}
 
 
