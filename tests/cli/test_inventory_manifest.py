@@ -123,4 +123,4 @@ def test_bad_paths_and_flags(write, tmp_path):
         "implementation_id: invalid_digest",
     )
     refused(run("inventory", "manifest", "--name", "default", path), "name: reserved_name")
-    refused(run("inventory", "manifest", "--name", "a" * 237, path), "name: invalid_name")
+    refused(run("inventory", "manifest", "--name", "a" * 237, path), "name: name_too_long")

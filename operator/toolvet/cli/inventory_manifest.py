@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from toolvet.core.binding import Catalog
 from toolvet.core.errors import ContractError
 from toolvet.kube import resources
 from toolvet.kube.manifest import json_text, yaml_text
-from toolvet.kube.names import DEFAULT_SERVICE_ACCOUNT, INVENTORIES, is_object_name
-
-# Seventeen characters below Kubernetes' 253, which a snapshot's name adds: a hyphen and 16 hex digits.
-_MAX_NAME: Final = 236
-_NAMESPACE: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+from toolvet.kube.names import INVENTORIES, is_namespace_name, is_object_name
+from toolvet.kube.shapes import MAX_TOOLS
 
 
 def check_names(name: str | None, namespace: str | None) -> str:
     """Return the name when both are legal; raises ContractError before any work is done."""
     if name is None:
         raise ContractError("name", "missing")
-    if len(name) > _MAX_NAME or not is_object_name(name):
+    if not is_object_name(name):
         raise ContractError("name", "invalid_name")
-    if name == DEFAULT_SERVICE_ACCOUNT:
-        # An inventory governs the service account of its name, and everybody's default must stay free.
-        raise ContractError("name", "reserved_name")
-    if namespace is not None and _NAMESPACE.fullmatch(namespace) is None:
+    resources.check_inventory_name(name, "name")
+    if namespace is not None and not is_namespace_name(namespace):
         raise ContractError("namespace", "invalid_name")
     return name
 
 
 def inventory_manifest(catalog: Catalog, *, name: str, namespace: str | None, form: str) -> str:
     """Render the manifest as ``yaml`` or ``json``; raises ContractError("tools", "too_many_records")."""
-    if len(catalog.bindings) > resources.MAX_TOOLS:
+    if len(catalog.bindings) > MAX_TOOLS:
         raise ContractError("tools", "too_many_records")
     spec = {"tools": resources.tools_to_spec(catalog)}
     document = resources.manifest(INVENTORIES, name, namespace, spec)

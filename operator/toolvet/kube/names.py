@@ -99,15 +99,21 @@ SELF_REVIEWS = Resource(
     "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
 )
 
-_MAX_NAME = 253
+MAX_OBJECT_NAME = 253
+MAX_LABEL = 63
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def is_object_name(name: object) -> TypeGuard[str]:
     """Tell whether a text can be the name of an object (RFC 1123 subdomain), hence part of a path."""
-    if type(name) is not str or not 0 < len(name) <= _MAX_NAME or not _NAME_CHARACTERS.issuperset(name):
+    if type(name) is not str or not 0 < len(name) <= MAX_OBJECT_NAME or not _NAME_CHARACTERS.issuperset(name):
         return False
     return all(
         label and label[0] in _ALPHANUMERIC and label[-1] in _ALPHANUMERIC for label in name.split(".")
     )
+
+
+def is_namespace_name(name: object) -> bool:
+    """Tell whether a text can be the name of a namespace (RFC 1123 label)."""
+    return is_object_name(name) and len(name) <= MAX_LABEL and "." not in name

@@ -1,7 +1,8 @@
 """Custom resources to core records and back (DESIGN 3).
 
-Shapes are checked by pydantic (exact types, no unknown member), grammar by the core's own constructors.
-Every fault is a ContractError that names a place and a code; a value is never part of it.
+``kube.shapes`` checks types and bounds, the core's own constructors the grammar of records. What is accepted
+here is what the CRDs accept (tests/parity). Every fault is a ContractError that names a place and a code; a
+value is never part of it.
 """
 
 from __future__ import annotations
@@ -9,163 +10,39 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from itertools import pairwise
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
-from pydantic.alias_generators import to_camel
-
-from toolvet.core.approval import Approval, ReviewedSnapshot
+from toolvet.core.approval import Approval, ReviewedSnapshot, snapshot_name
 from toolvet.core.binding import Catalog, RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventoryRecord, parse_side_effect_class
 from toolvet.core.policy import AgentSelector, Policy, PolicySet
-from toolvet.kube.names import API_VERSION, Resource
+from toolvet.kube.names import (
+    API_VERSION,
+    DEFAULT_SERVICE_ACCOUNT,
+    INVENTORIES,
+    POLICIES,
+    POLICY_NAME,
+    SNAPSHOTS,
+    Resource,
+    is_object_name,
+)
+from toolvet.kube.shapes import (
+    MAX_INVENTORY_NAME,
+    ApprovalSpec,
+    Object,
+    PolicyRules,
+    PolicySpec,
+    SnapshotSpec,
+    ToolInventorySpec,
+    ToolModel,
+    read_spec,
+)
 
-MAX_TOOLS = 1000
-MAX_OVERRIDES = 16
-MAX_OVERRIDE_NAMESPACES = 64
-MAX_REQUIRED_APPROVALS = 10
-MAX_SUBJECTS = 64
-MAX_LABELS = 16
+_MEMBERS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 _DURATION = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
-
-Object = Mapping[str, Any]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        alias_generator=to_camel,
-        hide_input_in_errors=True,
-        populate_by_name=False,
-    )
-
-
-class ToolModel(_Model):
-    """One entry of ``spec.tools`` or ``spec.bindings``."""
-
-    tool_id: StrictStr
-    version: StrictStr
-    capability_class: StrictStr
-    side_effect_class: StrictStr
-    schema_digest: StrictStr
-    implementation_id: StrictStr
-
-
-Tools = Annotated[list[ToolModel], Field(max_length=MAX_TOOLS)]
-
-
-class ToolInventorySpec(_Model):
-    """``spec`` of a ToolInventory."""
-
-    tools: Tools
-
-
-class SnapshotSpec(_Model):
-    """``spec`` of a RunToolCatalogSnapshot."""
-
-    inventory_name: StrictStr
-    catalog_digest: StrictStr
-    bindings: Tools
-    run_id: StrictStr | None = None
-    captured_by: StrictStr | None = None
-
-
-class ApprovalSpec(_Model):
-    """``spec`` of a CatalogApproval."""
-
-    inventory_name: StrictStr
-    snapshot_name: StrictStr
-    snapshot_digest: StrictStr
-    catalog_digest: StrictStr
-    approved_by: StrictStr
-    expires_at: StrictStr | None = None
-    revoked: StrictBool = False
-
-
-RequiredApprovals = Annotated[StrictInt, Field(ge=1, le=MAX_REQUIRED_APPROVALS)]
-
-
-Subjects = Annotated[list[StrictStr], Field(max_length=MAX_SUBJECTS)]
-
-
-class AgentsModel(_Model):
-    """``agents``: which workloads must be governed."""
-
-    all: StrictBool = False
-    service_account_names: Subjects = []
-    match_labels: Annotated[dict[StrictStr, StrictStr], Field(max_length=MAX_LABELS)] = {}
-
-
-class PolicyRules(_Model):
-    """The settings that stand for the cluster and, again, in an override."""
-
-    required_approvals: RequiredApprovals | None = None
-    max_approval_age: StrictStr | None = None
-    delivery_subjects: Subjects | None = None
-    agents: AgentsModel | None = None
-
-
-class PolicyOverride(PolicyRules):
-    """Rules of their own for some namespaces; what is absent is as for the cluster."""
-
-    namespaces: Annotated[list[StrictStr], Field(min_length=1, max_length=MAX_OVERRIDE_NAMESPACES)]
-
-
-class PolicySpec(PolicyRules):
-    """``spec`` of the CatalogPolicy."""
-
-    overrides: Annotated[list[PolicyOverride], Field(max_length=MAX_OVERRIDES)] = []
-
-
-SpecT = TypeVar("SpecT", bound=_Model)
-
-_MEMBERS = {"spec"} | {
-    str(field.alias)
-    for model in (
-        ToolModel,
-        ToolInventorySpec,
-        SnapshotSpec,
-        ApprovalSpec,
-        PolicySpec,
-        PolicyOverride,
-        AgentsModel,
-    )
-    for field in model.model_fields.values()
-}
-"""The names of members that we gave, and that a fault may tell."""
-_CODES = {
-    "missing": "missing",
-    "extra_forbidden": "unknown_field",
-    "too_long": "too_many_items",
-    "too_short": "too_few_items",
-    "greater_than_equal": "out_of_range",
-    "less_than_equal": "out_of_range",
-}
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        if isinstance(part, str) and part not in _MEMBERS:
-            break  # the key of a mapping, hence the sender's text
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.lstrip(".")
-
-
-def _spec(model: type[SpecT], obj: Object) -> SpecT:
-    code = ""
-    location: tuple[int | str, ...] = ()
-    try:
-        return model.model_validate(obj.get("spec"))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        code = _CODES.get(first["type"], "invalid_type")
-        # The name of an unknown member is the sender's text: only its place is told.
-        location = first["loc"][:-1] if code == "unknown_field" else first["loc"]
-    raise ContractError(_place(("spec", *location)), code)
 
 
 def _binding(tool: ToolModel) -> ToolBinding:
@@ -192,12 +69,19 @@ def _bindings(tools: list[ToolModel], field: str) -> tuple[ToolBinding, ...]:
         raise fault.under(f"spec.{field}[{index}]")
     if len({binding.key for binding in found}) != len(found):
         raise ContractError(f"spec.{field}", "duplicate_record")
+    # The order of the CRDs' rule, which is of the plain text and not CONTRACTS 5.3.
+    if any(_text(before) > _text(after) for before, after in pairwise(found)):
+        raise ContractError(f"spec.{field}", "unsorted_records")
     return tuple(found)
+
+
+def _text(binding: ToolBinding) -> str:
+    return f"{binding.tool.tool_id} {binding.tool.version}"
 
 
 def catalog_from_inventory(obj: Object) -> Catalog:
     """Read the live catalog of a ToolInventory; ContractError where it cannot be understood."""
-    return Catalog(_bindings(_spec(ToolInventorySpec, obj).tools, "tools"))
+    return Catalog(_bindings(read_spec(ToolInventorySpec, obj).tools, "tools"))
 
 
 def run_id_of(obj: Object, declared: str | None) -> RunId:
@@ -213,14 +97,17 @@ def snapshot_from_object(obj: Object) -> ReviewedSnapshot:
 
     The declared catalogDigest is not looked at: digests are recomputed from the bindings.
     """
-    spec = _spec(SnapshotSpec, obj)
+    spec = read_spec(SnapshotSpec, obj)
     evidence = RunToolCatalogSnapshot(run_id_of(obj, spec.run_id), _bindings(spec.bindings, "bindings"))
     return ReviewedSnapshot(str(obj["metadata"]["name"]), spec.inventory_name, evidence)
 
 
 def catalog_from_snapshot(obj: Object) -> Catalog:
     """Read the catalog of a snapshot that may not be stored yet, and so may have no run id."""
-    return Catalog(_bindings(_spec(SnapshotSpec, obj).bindings, "bindings"))
+    spec = read_spec(SnapshotSpec, obj)
+    if spec.run_id is not None:
+        RunId(spec.run_id)
+    return Catalog(_bindings(spec.bindings, "bindings"))
 
 
 def timestamp(text: str, field: str) -> datetime:
@@ -247,7 +134,9 @@ def approval_from_object(obj: Object, guarded_since: datetime | None) -> Approva
     ``guarded_since`` is when the admission policy that checks approvers was last installed, None where it
     is not there. Time stamps are whole seconds: an approval of that very second is not vouched for.
     """
-    spec = _spec(ApprovalSpec, obj)
+    spec = read_spec(ApprovalSpec, obj)
+    if spec.snapshot_name != snapshot_name(spec.inventory_name, spec.catalog_digest):
+        raise ContractError("spec.snapshotName", "wrong_name")
     expires = None if spec.expires_at is None else timestamp(spec.expires_at, "spec.expiresAt")
     created = created_at(obj)
     return Approval(
@@ -258,7 +147,7 @@ def approval_from_object(obj: Object, guarded_since: datetime | None) -> Approva
         catalog_digest=spec.catalog_digest,
         approved_by=spec.approved_by,
         expires_at=expires,
-        revoked=spec.revoked,
+        revoked=bool(spec.revoked),
         created_at=created,
         origin_verified=created is not None and guarded_since is not None and created > guarded_since,
     )
@@ -289,21 +178,53 @@ def _policy(rules: PolicyRules, base: Policy, field: str) -> Policy:
         else frozenset(rules.delivery_subjects),
         agents=base.agents
         if agents is None
-        else AgentSelector(agents.all, frozenset(agents.service_account_names), agents.match_labels),
+        else AgentSelector(
+            bool(agents.all), frozenset(agents.service_account_names or ()), agents.match_labels or {}
+        ),
     )
 
 
 def policies_from_object(obj: Object) -> PolicySet:
     """Read the CatalogPolicy; ContractError where it cannot be understood or is ambiguous."""
-    spec = _spec(PolicySpec, obj)
+    spec = read_spec(PolicySpec, obj)
     base = _policy(spec, Policy(), "spec")
     overrides: dict[str, Policy] = {}
-    for index, override in enumerate(spec.overrides):
-        for namespace in override.namespaces:
-            if namespace in overrides:
-                raise ContractError(f"spec.overrides[{index}].namespaces", "duplicate_namespace")
-            overrides[namespace] = _policy(override, base, f"spec.overrides[{index}]")
+    for index, override in enumerate(spec.overrides or ()):
+        policy = _policy(override, base, f"spec.overrides[{index}]")
+        if not overrides.keys().isdisjoint(override.namespaces):
+            raise ContractError(f"spec.overrides[{index}].namespaces", "duplicate_namespace")
+        overrides |= dict.fromkeys(override.namespaces, policy)
     return PolicySet(base, overrides)
+
+
+def check_object(resource: Resource, obj: Object) -> None:
+    """Refuse what the CRDs refuse outside of ``spec``: members beside it, and names that break a rule.
+
+    For manifests: what is stored has passed it. The rest of the metadata is Kubernetes' own.
+    """
+    if not obj.keys() <= _MEMBERS:
+        raise ContractError("", "unknown_field")
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not is_object_name(name):
+        raise ContractError("metadata.name", "invalid_name")
+    if resource == INVENTORIES:
+        check_inventory_name(name, "metadata.name")
+    if resource == POLICIES and name != POLICY_NAME:
+        raise ContractError("metadata.name", "wrong_name")
+    if resource == SNAPSHOTS:
+        spec = read_spec(SnapshotSpec, obj)
+        if name != snapshot_name(spec.inventory_name, spec.catalog_digest):
+            raise ContractError("metadata.name", "wrong_name")
+
+
+def check_inventory_name(name: str, field: str) -> None:
+    """Refuse an object name that no inventory may have."""
+    if name == DEFAULT_SERVICE_ACCOUNT:
+        # An inventory governs the service account of its name, and everybody's default must stay free.
+        raise ContractError(field, "reserved_name")
+    if len(name) > MAX_INVENTORY_NAME:
+        raise ContractError(field, "name_too_long")
 
 
 def tools_to_spec(catalog: Catalog) -> list[dict[str, str]]:
