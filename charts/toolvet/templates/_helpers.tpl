@@ -32,6 +32,15 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
+{{- /* The Secret with the pair the gate serves. */}}
+{{- define "toolvet.tlsSecret" -}}
+{{- if eq .Values.webhook.certificates.mode "provided" -}}
+{{ .Values.webhook.certificates.existingSecret }}
+{{- else -}}
+{{ include "toolvet.fullname" . }}-tls
+{{- end -}}
+{{- end -}}
+
 {{- define "toolvet.image" -}}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}

@@ -10,18 +10,17 @@ from pathlib import Path
 
 from aiohttp import web
 
-from toolvet.kube.client import ApiClient, connect
+from toolvet.kube.client import connect
 from toolvet.kube.incluster import ServiceAccount
-from toolvet.kube.kinds import KINDS
 from toolvet.kube.process import log, on_stop, parser, set_up_logging
-from toolvet.kube.review import AdmissionRequest, GroupResource, decide_request
 from toolvet.webhook.certificate import ServingCertificate
+from toolvet.webhook.self_test import Missing, SelfTest
 from toolvet.webhook.server import Readiness, gate, runner
 
 _LOGGER = logging.getLogger("toolvet.webhook")
 _LOOK_EVERY = 1.0  # seconds between looks at the certificate, and between attempts to become ready
 _CALL_TIMEOUT = 4.0
-_PROBE_ACCOUNT = "toolvet-readiness"
+_LOOPBACK = "127.0.0.1"
 
 
 def run(argv: list[str]) -> int:
@@ -41,6 +40,9 @@ def _options(argv: list[str]) -> argparse.Namespace:
         default=Path("/var/run/toolvet/tls"),
         help="folder with tls.crt and tls.key, looked at every second (default: %(default)s)",
     )
+    arguments.add_argument(
+        "--webhook-configuration", required=True, help="whose caBundle must fit before we are ready"
+    )
     return arguments.parse_args(argv)
 
 
@@ -59,7 +61,14 @@ async def _serve(options: argparse.Namespace) -> None:
                 server, options.bind_address, options.port, ssl_context=certificate.front
             ).start()
             log(_LOGGER, logging.INFO, "listening", port=options.port, certificate=certificate.loaded)
-            await _keep(api, account.namespace, certificate, readiness, stopping)
+            self_test = SelfTest(
+                api,
+                account.namespace,
+                options.webhook_configuration,
+                options.bind_address or _LOOPBACK,
+                options.port,
+            )
+            await _keep(self_test, certificate, readiness, stopping)
         finally:
             await server.cleanup()
 
@@ -69,36 +78,22 @@ def _now() -> datetime:
 
 
 async def _keep(
-    api: ApiClient,
-    namespace: str,
-    certificate: ServingCertificate,
-    readiness: Readiness,
-    stopping: asyncio.Event,
+    self_test: SelfTest, certificate: ServingCertificate, readiness: Readiness, stopping: asyncio.Event
 ) -> None:
     """Follow the certificate and become ready, until told to stop."""
+    told: Missing | None = None
     while not stopping.is_set():
         certificate.refresh()
-        if not readiness.ready and certificate.loaded and await _can_decide(api, namespace):
-            readiness.ready = True
-            log(_LOGGER, logging.INFO, "ready")
+        if not readiness.ready:
+            missing = await self_test.missing(_now()) if certificate.loaded else Missing.CERTIFICATE
+            readiness.ready = missing is None
+            if missing is None:
+                log(_LOGGER, logging.INFO, "ready")
+            elif missing is not told:
+                log(_LOGGER, logging.INFO, "not_ready", missing=missing)
+            told = missing
         try:
             await asyncio.wait_for(stopping.wait(), _LOOK_EVERY)
         except TimeoutError:
             continue
     log(_LOGGER, logging.INFO, "stopping")
-
-
-async def _can_decide(api: ApiClient, namespace: str) -> bool:
-    """Make one decision over live state about a workload that nothing governs."""
-    kind = KINDS[0].resource
-    pod = {"metadata": {}, "spec": {"serviceAccountName": _PROBE_ACCOUNT, "containers": []}}
-    request = AdmissionRequest(
-        uid="readiness",
-        resource=GroupResource(group=kind.group, resource=kind.plural),
-        operation="CREATE",
-        namespace=namespace,
-        userInfo={"username": _PROBE_ACCOUNT},
-        object={"metadata": {"name": _PROBE_ACCOUNT}, "spec": {"replicas": 1, "template": pod}},
-    )
-    decision, reads = await decide_request(api, request, _now())
-    return decision.allowed and reads > 0
