@@ -64,6 +64,8 @@ REMEDIES: Final = MappingProxyType(
         "gate: not_in_force": "The label is set, but the API server does not act on it: is"
         " the chart installed?",
         # Files.
+        "unsorted_records": "The records of a resource ascend by the plain text of toolId, then of version:"
+        " toolvet inventory manifest writes them so.",
         "unreadable_file": "The file cannot be read: check the path and its permissions.",
         "duplicate_member": "A member appears twice in one object; which one counts is not for us to say.",
         "byte_order_mark": "Save the file as UTF-8 without a byte-order mark.",
