@@ -1,5 +1,6 @@
 """A control plane of the chart tests' own: they install and uninstall what others rely on."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,10 +22,21 @@ def controlplane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="package")
 def render(controlplane: ControlPlane) -> Render:
-    """``render(*options, release=, namespace=)``: the objects of ``helm template``."""
+    """``render(*options, release=, namespace=, values=, program=)``: the objects of ``helm template``."""
 
-    def template(*options: str, release: str = "toolvet", namespace: str = "toolvet-system") -> list[dict]:
-        shown = controlplane.helm("template", release, CHART, "--namespace", namespace, *options)
+    def template(
+        *options: str,
+        release: str = "toolvet",
+        namespace: str = "toolvet-system",
+        values: dict[str, Any] | None = None,
+        program: str = "helm",
+    ) -> list[dict]:
+        shown = controlplane.helm(
+            *("template", release, CHART, "--namespace", namespace, "--values", "-"),
+            *options,
+            input=json.dumps(values or {}),
+            program=program,
+        )
         return [document for document in yaml.safe_load_all(shown.stdout) if document]
 
     return template

@@ -29,8 +29,9 @@ def resolve(schema: dict) -> dict:
     return schema
 
 
-def test_helm_lint_finds_nothing(controlplane: ControlPlane) -> None:
-    shown = controlplane.helm("lint", "--strict", CHART).stdout
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_helm_lint_finds_nothing(controlplane: ControlPlane, program: str) -> None:
+    shown = controlplane.helm("lint", "--strict", CHART, program=program).stdout
     assert "1 chart(s) linted, 0 chart(s) failed" in shown
     assert "WARNING" not in shown
 
@@ -79,6 +80,15 @@ def test_every_value_is_explained() -> None:
         "image.pullPolicy=Sometimes",
         "crds.keep=perhaps",
         "image.digest=x",
+        "networkPolicy.callers[0].ipBlok.cidr=10.0.0.0/8",
+        "networkPolicy.apiServerPorts=[]",
+        "flowControl.webhookShares=0",
+        "webhook.certificates.mode=none",
+        # A value that the mode does not use is a mistake, as is the lack of one that it needs.
+        "webhook.certificates.issuerRef.name=mine",
+        "webhook.certificates.existingSecret=mine",
+        "webhook.certificates.mode=provided",
+        "webhook.certificates.mode=cert-manager,webhook.certificates.issuerRef.kind=ClusterIssuer",
     ],
 )
 def test_a_value_outside_the_schema_is_refused(controlplane: ControlPlane, option: str) -> None:
@@ -128,7 +138,7 @@ def test_webhooks_never_match_by_wildcard_nor_a_namespace_of_the_system(render: 
 def test_no_role_aggregates_and_none_has_a_wildcard(render: Render) -> None:
     objects = render()
     roles = [*of_kind(objects, "ClusterRole").values(), *of_kind(objects, "Role").values()]
-    assert len(roles) == 7
+    assert len(roles) == 8
     for role in roles:
         assert "aggregationRule" not in role
         assert not any("aggregate" in label for label in role["metadata"]["labels"])
@@ -165,12 +175,16 @@ def test_people_get_only_the_verbs_of_their_role(render: Render) -> None:
 
 
 def test_the_gate_can_write_nothing(render: Render) -> None:
-    role = of_kind(render(), "ClusterRole")["toolvet-webhook"]
+    objects = render()
+    role = of_kind(objects, "ClusterRole")["toolvet-webhook"]
     for rule in role["rules"]:
         if rule["resources"] == ["subjectaccessreviews"]:
             assert rule["verbs"] == ["create"]
         else:
             assert set(rule["verbs"]) <= {"get", "list"}
+    # What it forges before it is ready, in a namespace where the policy never lets it through.
+    (forged,) = of_kind(objects, "Role")["toolvet-webhook"]["rules"]
+    assert (forged["resources"], forged["verbs"]) == (["catalogapprovals"], ["create"])
 
 
 def test_the_controller_reaches_two_secrets_and_one_webhook_configuration(render: Render) -> None:
@@ -183,6 +197,67 @@ def test_the_controller_reaches_two_secrets_and_one_webhook_configuration(render
     (configurations,) = [rule for rule in rules if "validatingwebhookconfigurations" in rule["resources"]]
     assert configurations["resourceNames"] == ["toolvet"]
     assert set(configurations["verbs"]) == {"get", "patch"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mode": "cert-manager"},
+        {"mode": "provided", "existingSecret": "mine", "caBundle": "-----BEGIN CERTIFICATE-----"},
+    ],
+)
+def test_with_certificates_of_others_no_secret_is_anybodys(render: Render, values: dict[str, Any]) -> None:
+    objects = render(values={"webhook": {"certificates": values}})
+    for role in [*of_kind(objects, "ClusterRole").values(), *of_kind(objects, "Role").values()]:
+        assert not any("secrets" in rule["resources"] for rule in role["rules"])
+    (container,) = of_kind(objects, "Deployment")["toolvet-controller"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert "--certificates=external" in container["args"]
+    assert not {"--ca-secret", "--tls-secret", "--service"} & set(container["args"])
+
+
+def test_the_authority_of_cert_manager_signs_what_the_gate_serves(render: Render) -> None:
+    objects = render(values={"webhook": {"certificates": {"mode": "cert-manager"}}})
+    certificates, issuers = of_kind(objects, "Certificate"), of_kind(objects, "Issuer")
+    leaf, authority = certificates["toolvet-webhook"]["spec"], certificates["toolvet-ca"]["spec"]
+    (service,) = of_kind(objects, "Service")
+    assert f"{service}.toolvet-system.svc" in leaf["dnsNames"]
+    assert issuers[leaf["issuerRef"]["name"]]["spec"] == {"ca": {"secretName": authority["secretName"]}}
+    assert authority["isCA"] is True
+    assert issuers[authority["issuerRef"]["name"]]["spec"] == {"selfSigned": {}}
+    gate = of_kind(objects, "Deployment")["toolvet-webhook"]["spec"]["template"]["spec"]
+    assert gate["volumes"][0]["secret"]["secretName"] == leaf["secretName"] != authority["secretName"]
+    (configuration,) = of_kind(objects, "ValidatingWebhookConfiguration").values()
+    assert configuration["metadata"]["annotations"] == {
+        "cert-manager.io/inject-ca-from": "toolvet-system/toolvet-webhook"
+    }
+
+
+def test_every_pod_is_chosen_by_its_budget_and_its_network_policy(render: Render) -> None:
+    objects = render("--set", "networkPolicy.enabled=true")
+    labels = {
+        name: deployment["spec"]["template"]["metadata"]["labels"]
+        for name, deployment in of_kind(objects, "Deployment").items()
+    }
+    chosen = of_kind(objects, "NetworkPolicy")
+    assert set(chosen) == set(labels)
+    for name, policy in chosen.items():
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels[name].items()
+    (budget,) = of_kind(objects, "PodDisruptionBudget").values()
+    spread = of_kind(objects, "Deployment")["toolvet-webhook"]["spec"]["template"]["spec"]
+    selector = budget["spec"]["selector"]["matchLabels"]
+    assert selector.items() <= labels["toolvet-webhook"].items()
+    assert not selector.items() <= labels["toolvet-controller"].items()
+    assert spread["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"] == selector
+
+
+def test_the_gate_lives_without_a_certificate(render: Render) -> None:
+    (container,) = of_kind(render(), "Deployment")["toolvet-webhook"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert container["livenessProbe"]["tcpSocket"] == {"port": "https"}
+    assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
 
 
 def test_pods_meet_the_restricted_standard_and_have_accounts_of_their_own(render: Render) -> None:
@@ -247,9 +322,11 @@ def test_definitions_and_policies_come_stay_and_go_together(render: Render) -> N
     def guarded(*options: str) -> list[dict]:
         return [obj for obj in render(*options) if obj["kind"] in kinds]
 
-    assert len(guarded()) == 12
+    whole = [obj["kind"] for obj in guarded()]
+    assert whole.count(kinds[0]) == 4
+    assert whole.count(kinds[1]) == whole.count(kinds[2]) == 5
     assert all(obj["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"} for obj in guarded())
-    assert len(guarded("--set", "crds.keep=false")) == 12
+    assert len(guarded("--set", "crds.keep=false")) == len(whole)
     assert not any("annotations" in obj["metadata"] for obj in guarded("--set", "crds.keep=false"))
     assert guarded("--set", "crds.enabled=false") == []
 
