@@ -469,6 +469,19 @@ def test_an_approval_makes_drifted_workloads_eligible_again():
     assert owed(settled(state(approvals=[]), workloads=[deployment()])) == []
 
 
+def test_an_approval_that_goes_twice_is_told_twice():
+    """Within one generation, with the same approvals left each time: none."""
+    names = set()
+    for hour in range(2):
+        before = desired(state(workloads=[deployment()]), NOW + timedelta(hours=hour)).inventory
+        (event,) = owed(
+            state(approvals=[], status=before, workloads=[deployment()]), NOW + timedelta(hours=hour)
+        )
+        assert event["reason"] == "CatalogDrifted"
+        names.add(event["metadata"]["name"])
+    assert len(names) == 2
+
+
 def test_at_most_fifty_workloads_and_one_with_counts():
     many = [deployment(f"agent-{number}") for number in range(MAX_WORKLOADS + 7)]
     found = settled(state(workloads=many), approvals=[], workloads=many)

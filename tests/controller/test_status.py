@@ -239,14 +239,19 @@ def test_every_governed_kind_is_counted_once(team):
     )
     team.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare"}, "spec": pod["spec"]})
     team.create(deployment("other", account="somebody"))
-    team.create(deployment("led"))  # the event that makes the controller look at what it does not watch
+    team.bed.api("PATCH", team.path("Deployment", "web"), {"spec": {"replicas": 1}})
+
+    def made(plural, prefix=""):
+        found = team.bed.api("GET", f"/{prefix}/namespaces/{team.namespace}/{plural}")["items"]
+        return [item for item in found if item["metadata"].get("ownerReferences")]
+
+    # What the controller manager has made of them: two ReplicaSets and the Pod of one.
     team.soon(
-        lambda: team.status("ToolInventory", AGENT).get("workloads", {}).get("governed") == 5,
-        "a ReplicaSet of a Deployment, or none at all, is counted",
+        lambda: len(made("replicasets", "apis/apps/v1")) == 2 and made("pods", "api/v1"), "not made", 20
     )
-    # The controller manager has made a ReplicaSet for each Deployment: none of them counts.
-    made = team.bed.api("GET", f"/apis/apps/v1/namespaces/{team.namespace}/replicasets")["items"]
-    assert len(made) >= 3
+    team.change(inventory(catalog(READ)))
+    team.soon(lambda: team.status("ToolInventory", AGENT)["observedGeneration"] == 2, "not noticed")
+    assert team.status("ToolInventory", AGENT)["workloads"] == {"governed": 4, "eligible": 0, "drifted": 4}
 
 
 def test_an_inventory_of_the_account_takes_the_workload_from_the_annotated_one(team):
