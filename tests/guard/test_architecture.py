@@ -97,6 +97,7 @@ def test_core_loads_nothing_that_does_io() -> None:
 
 
 def test_an_installation_without_extras_pulls_in_nothing() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"] == []
     assert [text for text in requires("toolvet") or [] if "extra ==" not in text] == []
 
 
