@@ -10,6 +10,7 @@ import pytest
 
 from controller.cluster import WRITES, Cluster, Team, token_of
 from controller.objects import AGENT, binding, catalog, inventory
+from controlplane.api import ApiError
 from controlplane.bed import ControlPlane
 from controlplane.waiting import wait_until
 
@@ -133,8 +134,36 @@ def test_a_lease_that_somebody_takes_away_ends_the_process(pair, leader):
     assert pair.holder() == "somebody-else"
 
 
-def test_a_part_that_fails_ends_the_process(pair, leader):
-    """Without the right to watch, kopf gives up; a restart is the cure, not a process that looks alive."""
+def test_a_kind_that_goes_away_ends_the_process_and_the_next_one_waits_for_it(pair, leader, team):
+    """A restart is the cure, not a process that looks alive and hears nothing."""
+    team.create(inventory(catalog(binding("read"))))
+    team.soon(lambda: team.status("ToolInventory", AGENT).get("observedGeneration") == 1, "not seen", 15)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    found = pair.bed.api("GET", f"{path}/catalogpolicies.toolvet.dev")
+    pair.bed.api("DELETE", f"{path}/catalogpolicies.toolvet.dev")
+    try:
+        assert leader.process.wait(60) == 1
+        assert leader.said("part_ended"), leader.process.tail()
+        heir = pair.start_controller()
+        wait_until(lambda: heir.said("kind_not_served"), 30, "it does not say what it waits for")
+    finally:
+        metadata = {key: found["metadata"][key] for key in ("name", "labels", "annotations")}
+        again = {**found, "metadata": metadata, "status": None}
+        wait_until(lambda: not exists(pair, f"{path}/catalogpolicies.toolvet.dev"), 20, "it stays")
+        pair.bed.api("POST", path, again)
+    team.change(inventory(catalog(binding("read", schema="c"))))
+    team.soon(lambda: team.status("ToolInventory", AGENT)["observedGeneration"] == 2, "it does not go on", 30)
+    heir.process.kill()
+
+
+def exists(pair, path):
+    try:
+        return pair.bed.api("GET", path)
+    except ApiError:
+        return None
+
+
+def test_without_its_rights_it_waits_and_says_so(pair, leader):
     wait_until(lambda: leader.said("leading"), 20, "it does not lead")
     name = f"{pair.chart.fullname}-controller"
     path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"

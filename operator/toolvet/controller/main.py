@@ -198,7 +198,7 @@ class _Leader:
         watching = self._start("watch", self._watch())
         await asyncio.wait([*self._tasks, stop], return_when=asyncio.FIRST_COMPLETED)
         for task in self._tasks:
-            if task.done() and not task.cancelled() and not self._stopping.is_set():
+            if task.done() and not self._stopping.is_set():
                 self._report(task)
         # First the writers, then the Lease, for the next leader waits for it; watching writes nothing.
         await _cancel(writers)
@@ -213,7 +213,8 @@ class _Leader:
         return task
 
     def _report(self, task: asyncio.Task[None]) -> None:
-        error = task.exception()
+        # kopf can end by cancelling itself.
+        error = None if task.cancelled() else task.exception()
         fields = {"part": task.get_name()} | ({} if error is None else {"error": where(error)})
         log(_LOGGER, logging.ERROR, "part_ended", **fields)
 
