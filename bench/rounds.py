@@ -14,7 +14,7 @@ from bench.figures import cpu_seconds
 from bench.writer import create_objects
 from controlplane.processes import Process
 
-ROUNDS = 7
+ROUNDS = 13
 BUDGET_SECONDS = 240.0  # no round begins later than this
 WRITER_SECONDS = 60  # bound of one background writer, many times what its blocks need
 LOADED_WRITES = 50
