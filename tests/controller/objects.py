@@ -25,9 +25,10 @@ def binding(
     implementation: int | str = "b",
     side_effect: SideEffectClass = SideEffectClass.READ_ONLY,
     capability: str = "text",
+    domain: str = "org.example",
 ) -> ToolBinding:
     record = ToolInventoryRecord(
-        f"tool:org.example/{name}",
+        f"tool:{domain}/{name}",
         "1.0.0",
         f"capability:org.example/{capability}@1.0.0",
         side_effect,

@@ -493,7 +493,8 @@ def test_at_most_fifty_workloads_and_one_with_counts():
 
 def test_the_longest_names_fit():
     long = "a" * 236
-    tools = [binding("t" + "x" * 60 + str(n)) for n in range(5)]
+    domain = ".".join(["d" * 61] * 4)
+    tools = [binding("t" + "x" * 60 + str(n), domain=domain) for n in range(5)]
     obj = put(inventory(catalog(*tools), name=long))
     obj["metadata"]["namespace"] = "n" * 63
     found = Observed(
