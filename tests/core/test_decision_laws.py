@@ -11,10 +11,10 @@ from core.build import NOW, OTHER_RUN, approval, binding, catalog, snapshot, wor
 from toolvet.core.approval import snapshot_name
 from toolvet.core.decision import Decision, Unknown, decide
 from toolvet.core.differences import differences
-from toolvet.core.policy import BUILT_IN, Policy, PolicySet
+from toolvet.core.policy import BUILT_IN, AgentSelector, Policy, PolicySet
 from toolvet.core.workload import Workload
 
-examples = settings(max_examples=300, deadline=None)
+examples = settings(max_examples=200, deadline=None)
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Situation:
 
 CATALOGS = [catalog(binding("a")), catalog(binding("a", schema="new")), catalog()]
 NAMES = ["assistant", "web"]
+HOUR = timedelta(hours=1)
 REVIEWED = [snapshot(name, of) for name in NAMES for of in CATALOGS]
 REVIEWED += [snapshot("assistant", CATALOGS[0], run=OTHER_RUN)]
 SNAPSHOT_NAMES = sorted({item.name for item in REVIEWED})
@@ -51,10 +52,25 @@ approvals = st.builds(
     st.sampled_from(["one", "two", "three", "four"]),
     expires_at=st.sampled_from([None, None, *(NOW + timedelta(seconds=s) for s in (-1, 0, 1))]),
     revoked=st.sampled_from([False, False, False, True]),
+    created_at=st.sampled_from([NOW - timedelta(hours=hours) for hours in (0, 1, 2)]),
+    origin_verified=st.sampled_from([True, True, True, False]),
 )
-policies = st.one_of(
-    st.builds(lambda number: PolicySet(Policy(number)), st.integers(1, 3)), st.just(BUILT_IN), unknowns
+agents = st.sampled_from(
+    [
+        AgentSelector(),
+        AgentSelector(everything=True),
+        AgentSelector(service_accounts=frozenset({"web"})),
+        AgentSelector(labels={"agent": "yes"}),
+    ]
 )
+rules = st.builds(
+    Policy,
+    st.integers(1, 3),
+    st.sampled_from([None, None, timedelta(hours=1), timedelta(hours=3)]),
+    st.sampled_from([frozenset(), frozenset(), frozenset({"carol"})]),
+    agents,
+)
+policies = st.one_of(st.builds(PolicySet, rules), st.just(BUILT_IN), unknowns)
 workloads = st.builds(
     workload,
     st.sampled_from(NAMES),
@@ -64,6 +80,7 @@ workloads = st.builds(
     template=st.integers(0, 1),
     replicas=st.integers(0, 2),
     paused=st.booleans(),
+    labels=st.sampled_from([(), (("agent", "yes"),)]),
 )
 approval_lists = st.lists(approvals, max_size=5, unique_by=lambda item: item.name)
 
@@ -141,13 +158,31 @@ def test_time_alone_never_admits(situation, seconds) -> None:
     assert situation.decide().allowed or not situation.decide(NOW + timedelta(seconds=seconds)).allowed
 
 
+STRICTER = [
+    lambda rule: replace(rule, required_approvals=rule.required_approvals + 1),
+    lambda rule: replace(rule, delivery_subjects=rule.delivery_subjects | {"alice"}),
+    lambda rule: replace(rule, max_approval_age=min(rule.max_approval_age or HOUR, HOUR)),
+    lambda rule: replace(rule, agents=AgentSelector(everything=True)),
+]
+
+
 @examples
-@given(situations())
-def test_a_higher_quorum_never_admits(situation) -> None:
+@given(situations(), st.sampled_from(STRICTER))
+def test_a_stricter_policy_never_admits(situation, stricter) -> None:
     if isinstance(situation.policies, Unknown):
         return
-    stricter = PolicySet(Policy(situation.policies.default.required_approvals + 1))
-    assert situation.decide().allowed or not situation.decide(policies=stricter).allowed
+    changed = PolicySet(stricter(situation.policies.default))
+    assert situation.decide().allowed or not situation.decide(policies=changed).allowed
+
+
+@examples
+@given(situations())
+def test_approvals_that_nobody_vouches_for_never_admit(situation) -> None:
+    if isinstance(situation.approvals, Unknown):
+        return
+    forged = [replace(item, origin_verified=False) for item in situation.approvals]
+    decision = situation.decide(approvals=forged)
+    assert not decision.allowed or decision.inventory is None
 
 
 def _places(situation: Situation) -> list[tuple[str, str | None]]:
@@ -228,6 +263,14 @@ def test_an_admission_of_a_governed_change_has_its_quorum(situation) -> None:
         if (item.snapshot_name, item.snapshot_digest) == (name, held.evidence.digest)
         and item.catalog_digest == governed_by.digest
     ]
+    rule = situation.policies.default
+    age = rule.max_approval_age or timedelta.max
     taken_back = {item.approved_by for item in mine if item.revoked}
-    standing = {item.approved_by for item in mine if item.expires_at is None or item.expires_at > NOW}
-    assert len(standing - taken_back) >= situation.policies.default.required_approvals
+    standing = {
+        item.approved_by
+        for item in mine
+        if item.origin_verified
+        and (item.expires_at is None or item.expires_at > NOW)
+        and (item.created_at is None or NOW - item.created_at < age)
+    }
+    assert len(standing - taken_back - rule.delivery_subjects) >= rule.required_approvals
