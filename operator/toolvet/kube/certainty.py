@@ -7,7 +7,7 @@ the same decision denies, too, in every world that fills the gaps so as to admit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -99,8 +99,10 @@ class Judge:
         for absent in _worlds(old, new):
             best = Favourable(overlay, new, absent, self.now)
             decision, found = await self._decided(best, namespace, old, new)
-            if decision.allowed:
+            if decision.allowed or best.admits:
                 return Judgement(Certainty.UNKNOWN, cautious, state, missing)
+            if decision.baseline in best.invented:
+                decision = replace(decision, baseline=None, differences=())
             certain.append((decision, found))
         if cautious.reason is not Unknown.UNAVAILABLE.reason:
             return Judgement(Certainty.DENIED, cautious, state)

@@ -17,7 +17,6 @@ from toolvet.kube.kinds import KINDS, GovernedKind, workload
 from toolvet.kube.names import (
     API_VERSION,
     APPROVALS,
-    DEFAULT_SERVICE_ACCOUNT,
     GROUP,
     INVENTORIES,
     MODE_LABEL,
@@ -31,6 +30,7 @@ from toolvet.kube.names import (
 from toolvet.kube.resources import (
     approval_from_object,
     catalog_from_inventory,
+    check_object,
     policies_from_object,
     snapshot_from_object,
 )
@@ -71,7 +71,7 @@ class Declared:
 def declare(documents: Iterable[tuple[str, int, object]], namespace: str) -> Declared:
     """Understand documents of files; ``namespace`` is that of objects that name none.
 
-    Raises ContractError at ``file[document]``: not_an_object, invalid_name, duplicate_object, reserved_name,
+    Raises ContractError at ``file[document]``: not_an_object, invalid_name, duplicate_object,
     invalid_workload, unsupported_version, invalid_mode, and the codes of kube.resources.
     """
     declared = Declared()
@@ -168,6 +168,7 @@ def _add_ours(declared: Declared, resource: Resource, obj: Object, default: str,
         raise ContractError("metadata.name", "invalid_name")
     # Nothing else of the metadata and no status: the API server writes those.
     stored_as = name or f"{metadata['generateName']}x"
+    check_object(resource, {**obj, "metadata": {"name": stored_as}})
     reduced: Object = {
         "metadata": {"name": stored_as, "namespace": namespace, "uid": uid},
         "spec": obj.get("spec"),
@@ -184,8 +185,6 @@ def _add_ours(declared: Declared, resource: Resource, obj: Object, default: str,
 
 def _understand(resource: Resource, obj: Object) -> None:
     if resource is INVENTORIES:
-        if obj["metadata"]["name"] == DEFAULT_SERVICE_ACCOUNT:
-            raise ContractError("metadata.name", "reserved_name")
         catalog_from_inventory(obj)
     elif resource is SNAPSHOTS:
         snapshot_from_object(obj)

@@ -7,17 +7,31 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, snapshot_name
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiError
 from toolvet.kube.names import INVENTORIES, POLICIES, SNAPSHOTS, Resource, is_object_name
 from toolvet.kube.overlay import GUARDS, Overlay, as_made, selected_snapshot, title
-from toolvet.kube.resources import snapshot_from_object
+from toolvet.kube.resources import catalog_from_inventory, snapshot_from_object
+from toolvet.kube.shapes import MAX_REQUIRED_APPROVALS
 
 Object = dict[str, Any]
 
-_APPROVERS = 10
-"""As many as a policy may demand (the CRD's bound of requiredApprovals)."""
+_HEX = frozenset("0123456789abcdef")
+_NO_TOOL = {
+    "toolId": "tool:toolvet.dev/none",
+    "version": "0.0.0",
+    "capabilityClass": "capability:toolvet.dev/none",
+    "sideEffectClass": "none",
+    "schemaDigest": "sha256:" + "0" * 64,
+    "implementationId": "sha256:" + "0" * 64,
+}
 _LONG_AGO = "0001-01-01T00:00:00Z"
+
+
+def _of_inventory(snapshot: str, inventory: str) -> bool:
+    digits = snapshot.removeprefix(f"{inventory}-")
+    return digits != snapshot and len(digits) == SNAPSHOT_NAME_DIGITS and _HEX.issuperset(digits)
 
 
 class Favourable:
@@ -32,6 +46,11 @@ class Favourable:
         self._absent = absent
         self._now = now
         self._uid = str(uuid.uuid4())
+        self._snapshots: dict[str, Object | None] = {}
+        self.admits = False
+        """Something may admit the workload that no answer can express."""
+        self.invented: set[str] = set()
+        """Snapshots of whose content nothing is known but that it is not the live catalog."""
 
     async def get(
         self, resource: Resource, namespace: str | None, name: str, *, metadata_only: bool = False
@@ -43,7 +62,9 @@ class Favourable:
             if resource is INVENTORIES:
                 return None if name in self._absent else await self._inventory(namespace, name)
             if resource is SNAPSHOTS:
-                return await self._snapshot(namespace, name)
+                if name not in self._snapshots:
+                    self._snapshots[name] = await self._snapshot(namespace, name)
+                return self._snapshots[name]
             if resource in GUARDS:
                 return {"metadata": {"name": name, "creationTimestamp": _LONG_AGO}}
             if resource is POLICIES:
@@ -51,28 +72,34 @@ class Favourable:
             raise
 
     async def _inventory(self, namespace: str | None, name: str) -> Object:
-        tools: object = []
-        if self._workload.snapshot is not None and is_object_name(self._workload.snapshot):
+        pin, tools = self._workload.snapshot, list[object]()
+        if pin is not None and is_object_name(pin):
             try:
-                pinned = await self._overlay.get(SNAPSHOTS, namespace, self._workload.snapshot)
+                pinned = await self._overlay.get(SNAPSHOTS, namespace, pin)
             except ApiError:
-                pinned = None
-            if pinned is not None:
-                tools = pinned["spec"]["bindings"]
+                # Its name holds the digest of a catalog, and no catalog can be made to fit.
+                self.admits = True
+            else:
+                tools = [] if pinned is None else pinned["spec"]["bindings"]
         return {"metadata": {"name": name}, "spec": {"tools": tools}}
 
-    async def _snapshot(self, namespace: str | None, name: str) -> Object:
+    async def _snapshot(self, namespace: str | None, name: str) -> Object | None:
         governing: Object | None = None
         for candidate in (self._workload.service_account, self._workload.inventory):
             if governing is None and is_object_name(candidate):
                 governing = await self.get(INVENTORIES, namespace, candidate)
         if governing is None:
             raise ApiError(0, "Offline")
-        spec = {
-            "inventoryName": governing["metadata"]["name"],
-            "catalogDigest": "sha256:" + "0" * 64,
-            "bindings": governing["spec"]["tools"],
-        }
+        inventory, tools = governing["metadata"]["name"], governing["spec"]["tools"]
+        digest = catalog_from_inventory(governing).digest
+        if name != snapshot_name(inventory, digest):
+            # Names begin with the inventory's and end in the digest's first digits, and approvals say both
+            # again: whatever this one holds, nobody can have approved it for the live catalog.
+            if not _of_inventory(name, inventory):
+                return None
+            self.invented.add(name)
+            tools = [_NO_TOOL] if not tools else []
+        spec = {"inventoryName": inventory, "catalogDigest": digest, "bindings": tools}
         return {"metadata": {"name": name, "uid": self._uid}, "spec": spec}
 
     async def list(self, resource: Resource, namespace: str | None = None, **parameters: str | int) -> Object:
@@ -102,7 +129,7 @@ class Favourable:
             "catalogDigest": snapshot.catalog.digest,
         }
         # Names that no list of delivery subjects can hold.
-        people = [uuid.uuid4().hex for _ in range(_APPROVERS)]
+        people = [uuid.uuid4().hex for _ in range(MAX_REQUIRED_APPROVALS)]
         return [
             as_made({"metadata": {"name": person}, "spec": {**spec, "approvedBy": person}}, self._now)
             for person in people
