@@ -23,11 +23,9 @@ from toolvet.controller.history import (
     MAX_BYTES,
     MAX_REVISIONS,
     newest_before,
-    pack,
     revision,
     revision_name,
     superfluous,
-    unpack,
 )
 from toolvet.controller.observed import Observed, Previous, governs, stored
 from toolvet.core.decision import Unknown
@@ -43,6 +41,7 @@ from toolvet.kube.resources import (
     policies_from_object,
     snapshot_from_object,
 )
+from toolvet.kube.revisions import pack, unpack
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LIVE = catalog(binding("read"), binding("search"))

@@ -6,10 +6,6 @@ edits. Content is what the inventory itself holds. Deleting the inventory delete
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,15 +13,12 @@ from toolvet.controller.observed import Previous, Stored
 from toolvet.core.binding import Catalog
 from toolvet.core.errors import ContractError
 from toolvet.kube.client import HTTP_CONFLICT, ApiClient, ApiError, Object
-from toolvet.kube.names import CONTROLLER_REVISIONS, GROUP, INVENTORIES
-from toolvet.kube.resources import catalog_from_inventory, tools_to_spec
+from toolvet.kube.names import CONTROLLER_REVISIONS, INVENTORIES
+from toolvet.kube.revisions import OWNER_LABEL, generation_of, pack, unpack
 
-OWNER_LABEL = f"{GROUP}/inventory-uid"
 MAX_REVISIONS = 10
 MAX_BYTES = 256 * 1024
 """Of the compressed data of all revisions of one inventory."""
-_ENCODING = "zlib+base64"
-_MAX_UNPACKED = 4 * 1024 * 1024  # a thousand tools of the longest names are below 2 MiB
 _MAX_NAME = 253
 _UID_DIGITS = 8
 
@@ -34,30 +27,6 @@ def revision_name(inventory: str, uid: str, generation: int) -> str:
     """Name a revision: the same generation of the same object has the same name, whoever writes it."""
     tail = f"-{uid[:_UID_DIGITS]}-{generation}"
     return inventory[: _MAX_NAME - len(tail)].rstrip("-.") + tail
-
-
-def pack(catalog: Catalog) -> dict[str, str]:
-    """Compress a catalog into the data of a revision."""
-    text = json.dumps(tools_to_spec(catalog), separators=(",", ":"))
-    return {"encoding": _ENCODING, "tools": base64.b64encode(zlib.compress(text.encode(), 9)).decode()}
-
-
-def unpack(data: object) -> Catalog:
-    """Read the data of a revision; ContractError where it is not ours or damaged."""
-    try:
-        return _unpacked(data)
-    except (ContractError, KeyError, TypeError, ValueError, binascii.Error, zlib.error):
-        raise ContractError("data", "unreadable") from None
-
-
-def _unpacked(data: object) -> Catalog:
-    if not isinstance(data, Mapping) or data.get("encoding") != _ENCODING:
-        raise ValueError("not ours")
-    unzip = zlib.decompressobj()
-    text = unzip.decompress(base64.b64decode(data["tools"], validate=True), _MAX_UNPACKED)
-    if not unzip.eof:
-        raise ValueError("cut off, or larger than any catalog")
-    return catalog_from_inventory({"spec": {"tools": json.loads(text)}})
 
 
 def revision(inventory: Stored[Catalog], catalog: Catalog) -> Object:
@@ -84,18 +53,13 @@ def revision(inventory: Stored[Catalog], catalog: Catalog) -> Object:
     }
 
 
-def _generation(item: Mapping[str, Any]) -> int:
-    found = item.get("revision")
-    return found if type(found) is int else 0
-
-
 def newest_before(revisions: Sequence[Mapping[str, Any]], generation: int) -> Previous | None:
     """Return the newest readable revision of an earlier generation."""
-    for item in sorted(revisions, key=_generation, reverse=True):
-        if _generation(item) >= generation:
+    for item in sorted(revisions, key=generation_of, reverse=True):
+        if generation_of(item) >= generation:
             continue
         try:
-            return Previous(_generation(item), unpack(item.get("data")))
+            return Previous(generation_of(item), unpack(item.get("data")))
         except ContractError:
             continue
     return None
@@ -104,17 +68,12 @@ def newest_before(revisions: Sequence[Mapping[str, Any]], generation: int) -> Pr
 def superfluous(revisions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Name the revisions beyond the limits, the oldest: the newest is always kept."""
     total, names = 0, []
-    for index, item in enumerate(sorted(revisions, key=_generation, reverse=True)):
+    for index, item in enumerate(sorted(revisions, key=generation_of, reverse=True)):
         data = item.get("data")
         total += len(str(data.get("tools", ""))) if isinstance(data, Mapping) else 0
         if index and (index >= MAX_REVISIONS or total > MAX_BYTES):
             names.append(str(item["metadata"]["name"]))
     return names
-
-
-async def read_revisions(api: ApiClient, namespace: str, uid: str) -> list[Object]:
-    """Read every revision of an inventory."""
-    return await api.items(CONTROLLER_REVISIONS, namespace, labelSelector=f"{OWNER_LABEL}={uid}")
 
 
 async def record(

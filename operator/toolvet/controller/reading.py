@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolvet.controller.history import newest_before, read_revisions
+from toolvet.controller.history import newest_before
 from toolvet.controller.observed import Observed, Stored, governs, known, stored
 from toolvet.core.approval import ReviewedSnapshot
 from toolvet.core.binding import Catalog
@@ -34,6 +34,7 @@ from toolvet.kube.resources import (
     policies_from_object,
     snapshot_from_object,
 )
+from toolvet.kube.revisions import read_revisions
 
 # What these controllers make comes from a workload that is counted itself.
 _MADE_BY_CONTROLLERS = frozenset({"replicasets", "pods"})
