@@ -89,7 +89,8 @@ def _missing(random: Random, obj: Object) -> None:
 
 def _unknown(random: Random, obj: Object) -> None:
     mappings = [obj, *(node[key] for node, key in places(obj) if isinstance(node[key], dict))]
-    target = random.choice([item for item in mappings if item is not obj.get("metadata")])
+    others = (obj.get("metadata"), obj.get("status"))
+    target = random.choice([item for item in mappings if all(item is not other for other in others)])
     target.setdefault(random.choice(MEMBER_NAMES), copy.deepcopy(random.choice(WRONG)))
 
 
