@@ -25,6 +25,7 @@ TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 MAKE = re.compile(r"make ([a-z-]+)( [TK]=\S+)*( *#.*)?")
 
 
+@pytest.mark.timeout(600)  # README tells the whole demo
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_every_command_does_what_the_page_says(
     name: str, controlplane: ControlPlane, request: pytest.FixtureRequest, tmp_path: Path
