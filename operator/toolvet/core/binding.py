@@ -73,8 +73,12 @@ class Catalog:
     @cached_property
     def digest(self) -> str:
         """The catalog digest: equal for two catalogs exactly when no difference exists between them."""
-        text = canonical_json([binding.to_dict() for binding in self.bindings])
-        return domain_digest(_CATALOG_DOMAIN, text.encode("ascii"))
+        return domain_digest(_CATALOG_DOMAIN, self.text.encode("ascii"))
+
+    @cached_property
+    def text(self) -> str:
+        """The bindings as canonical JSON: nearly all that either digest is made of, written once."""
+        return canonical_json([binding.to_dict() for binding in self.bindings])
 
     def __repr__(self) -> str:
         return f"Catalog(tool_count={len(self.bindings)})"
@@ -128,7 +132,16 @@ class RunToolCatalogSnapshot:
 
     def to_json(self) -> str:
         """Return canonical JSON without a newline."""
-        return canonical_json(self.to_dict())
+        # The member "bindings" sorts before the others (CONTRACTS 1.3).
+        rest = canonical_json({"run_id": str(self.run_id), "schema_version": self.schema_version})
+        return f'{{"bindings":{self.catalog.text},{rest[1:]}'
+
+    @classmethod
+    def of(cls, run_id: RunId, catalog: Catalog) -> RunToolCatalogSnapshot:
+        """Take the evidence of a catalog; what was made of its bindings is not made again."""
+        snapshot = cls(run_id, catalog.bindings)
+        snapshot.__dict__["catalog"] = catalog  # the cached property would make an equal one
+        return snapshot
 
     @classmethod
     def from_dict(cls, document: object) -> RunToolCatalogSnapshot:

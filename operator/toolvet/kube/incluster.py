@@ -22,6 +22,7 @@ class ServiceAccount:
         if not host or not port:
             raise ContractError("environment", "not_in_a_cluster")
         self._directory = directory
+        self._token = directory / "token"  # joined once, looked at for every call
         self._server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
         self._read: tuple[int, str] | None = None
         self._headers_now()
@@ -49,12 +50,11 @@ class ServiceAccount:
         return self._headers_now()
 
     def _headers_now(self) -> Mapping[str, str]:
-        path = self._directory / "token"
         try:
             # The kubelet swaps a symlink: a new file, hence another time stamp.
-            changed = path.stat().st_mtime_ns
+            changed = self._token.stat().st_mtime_ns
             if self._read is None or self._read[0] != changed:
-                self._read = (changed, path.read_text(encoding="ascii").strip())
+                self._read = (changed, self._token.read_text(encoding="ascii").strip())
         except (OSError, ValueError):
             if self._read is None:
                 raise ContractError("service_account", "unreadable_token") from None

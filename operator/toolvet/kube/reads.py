@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from toolvet.core.approval import Approval, ReviewedSnapshot
-from toolvet.core.binding import Catalog
+from toolvet.core.binding import Catalog, RunToolCatalogSnapshot
 from toolvet.core.decision import (
     Decision,
     Governing,
@@ -139,7 +139,7 @@ def _snapshot(known: _KnownTools | None, obj: Object) -> ReviewedSnapshot:
     if known is None or not isinstance(spec, Mapping) or spec.get("bindings") != known.listed:
         return snapshot_from_object(obj)
     rest = snapshot_from_object({**obj, "spec": {**spec, "bindings": []}})
-    return replace(rest, evidence=replace(rest.evidence, bindings=known.catalog.bindings))
+    return replace(rest, evidence=RunToolCatalogSnapshot.of(rest.evidence.run_id, known.catalog))
 
 
 class Plan:
