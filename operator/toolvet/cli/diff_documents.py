@@ -72,7 +72,11 @@ def compare(baseline: str, candidate: str) -> Comparison:
     if baseline == candidate == "-":
         raise ContractError("candidate", "standard_input_twice")
     before = _load(baseline, "baseline")
-    after = _load(candidate, "candidate")
+    return compare_catalogs(before, _load(candidate, "candidate"))
+
+
+def compare_catalogs(before: ToolInventory | Catalog, after: ToolInventory | Catalog) -> Comparison:
+    """Compare records, and implementations where both sides state them."""
     return Comparison(diff_tool_catalogs(_records(before), _records(after)), _implementations(before, after))
 
 

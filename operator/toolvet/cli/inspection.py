@@ -23,7 +23,7 @@ _Output = Annotated[ReportFormat, typer.Option("--output", "-o", help="How the r
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the root."""
-    for command in (check,):
+    for command in (check, history):
         app.command(no_args_is_help=True)(command)
 
 
@@ -70,3 +70,23 @@ def check(
     for note in report.notes:
         print_note(note)
     raise typer.Exit(report.exit_code)
+
+
+def history(
+    inventory: Annotated[str, typer.Argument(help="Name of the ToolInventory.")],
+    *,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: _Output = ReportFormat.TEXT,
+) -> None:
+    """List the generations of an inventory that were observed, and what each of them changed.
+
+    Reads ControllerRevisions, as the role view may. toolvet catalog diff INVENTORY --from GENERATION shows
+    which tools it were.
+    """
+    from toolvet.cli.history import history as action  # noqa: PLC0415  # start-up stays light
+    from toolvet.cli.session import run_in_cluster  # noqa: PLC0415  # the same
+
+    found = run_in_cluster(kubeconfig, context, namespace, lambda session: action(session, inventory))
+    print_result(found.json_text if output is ReportFormat.JSON else found.text)
