@@ -202,6 +202,15 @@ CASES = [
         [3],
     ),
     (
+        "from its account to an annotation of what is missing",
+        server(),
+        workload("web", inventory="other", template="another"),
+        workload(),
+        Reason.INVENTORY_MISSING,
+        {POLICY: 1, INVENTORY: 3},
+        [4],
+    ),
+    (
         "annotated with what is no name",
         server(),
         workload("web", inventory="(not a name)"),

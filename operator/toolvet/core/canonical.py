@@ -16,8 +16,8 @@ def canonical_json(value: object) -> str:
     Raises ValueError or TypeError for what JSON cannot say (NaN, infinities, mixed key types,
     reference cycles); callers turn that into the code of their own contract.
     """
-    # The standard writer leaves DEL alone; the contract escapes all outside U+0020..U+007E.
-    return _ENCODER.encode(value).replace("\x7f", "\\u007f")
+    # The standard writer escapes all outside U+0020..U+007E, DEL included, as the contract wants it.
+    return _ENCODER.encode(value)
 
 
 def domain_digest(domain: str, data: bytes) -> str:
