@@ -20,6 +20,11 @@ from toolvet.kube.resources import (
 
 RESOURCES = {resource.kind: resource for resource in (APPROVALS, INVENTORIES, POLICIES, SNAPSHOTS)}
 UNSTORED = {"uid": "01234567-89ab-cdef-0123-456789abcdef", "creationTimestamp": "2030-01-01T00:00:00Z"}
+REFUSALS = (
+    http.client.BAD_REQUEST,
+    http.client.UNPROCESSABLE_ENTITY,
+    http.client.INTERNAL_SERVER_ERROR,  # what an object applied server-side with wrong types is answered with
+)
 _READERS = {
     "ToolInventory": catalog_from_inventory,
     "RunToolCatalogSnapshot": snapshot_from_object,
@@ -48,16 +53,24 @@ class Server:
         self._connection.close()
 
     def create(self, obj: Object) -> Answer:
-        path = self._resources.path(obj, dry_run=True)
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        self._connection.request("POST", path, body=json.dumps(obj), headers=headers)
+        return self._ask("POST", self._resources.path(obj, dry_run=True), "application/json", obj)
+
+    def apply(self, obj: Object) -> Answer:
+        """Apply it server-side."""
+        path = self._resources.path(obj, obj["metadata"]["name"], dry_run=True)
+        return self._ask(
+            "PATCH", f"{path}&fieldManager=parity&force=true", "application/apply-patch+yaml", obj
+        )
+
+    def _ask(self, method: str, path: str, content: str, obj: Object) -> Answer:
+        headers = {"Accept": "application/json", "Content-Type": content}
+        self._connection.request(method, path, body=json.dumps(obj), headers=headers)
         response = self._connection.getresponse()
         answer: dict[str, Any] = json.loads(response.read())
         if response.status == http.client.CREATED:
             return Answer(answer)
-        # Anything else, such as 429 or 500, is no verdict on the object.
-        refusals = (http.client.BAD_REQUEST, http.client.UNPROCESSABLE_ENTITY)
-        assert response.status in refusals, answer
+        # Anything else, such as 429 or 503, is no verdict on the object.
+        assert response.status in REFUSALS, answer
         return Answer(None, answer["message"])
 
 
