@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from chart.rights import NAMESPACE, Place
 from controlplane.bed import ControlPlane
-from controlplane.chart import CHART
+from controlplane.chart import CHART, install_chart
+from controlplane.ports import free_port
 
 Render = Callable[..., list[dict[str, Any]]]
 
@@ -40,3 +42,11 @@ def render(controlplane: ControlPlane) -> Render:
         return [document for document in yaml.safe_load_all(shown.stdout) if document]
 
     return template
+
+
+@pytest.fixture(scope="module")
+def place(controlplane: ControlPlane) -> Iterator[Place]:
+    install_chart(controlplane, gate_port=free_port())
+    with controlplane.namespace("rights-", {"toolvet.dev/mode": "audit"}) as team:
+        yield Place(controlplane, team)
+    controlplane.helm("uninstall", "toolvet", "--namespace", NAMESPACE)

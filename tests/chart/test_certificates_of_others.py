@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chart.test_release import NAMESPACE
+from chart.rights import NAMESPACE
 from controlplane.bed import ControlPlane
 from controlplane.certificates import CertificateAuthority
 from controlplane.chart import install_chart

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chart.test_release import NAMESPACE, helm_install
+from chart.rights import NAMESPACE
+from chart.test_release import helm_install
 from controller.objects import approval, binding, catalog, deployment, inventory, snapshot
 from controlplane.api import ApiError
 from controlplane.bed import ControlPlane

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chart.test_release import NAMESPACE
+from chart.rights import NAMESPACE
 from controller.objects import deployment
 from controlplane.bed import ControlPlane
 from controlplane.certificates import CertificateAuthority

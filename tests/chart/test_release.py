@@ -2,16 +2,19 @@
 
 import base64
 import json
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
+from chart.rights import NAMESPACE
 from controlplane.bed import ControlPlane
 from controlplane.chart import CHART, install_chart
 from controlplane.waiting import wait_until
 
-NAMESPACE = "toolvet-system"
 OURS = (
     *("customresourcedefinitions", "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
     *("validatingwebhookconfigurations", "clusterroles", "clusterrolebindings"),
@@ -192,6 +195,27 @@ def test_the_controllers_account_makes_its_two_secrets_by_apply_and_no_other(rel
         scope = () if "-n" in question or "catalogpolicies" in question else ("-n", NAMESPACE)
         told = release.kubectl("auth", "can-i", *question, *scope, kubeconfig=account, check=False)
         assert told.stdout.strip() == answer, question
+
+
+@pytest.mark.parametrize("process", ["webhook", "controller"])
+def test_each_process_has_seats_of_its_own_at_the_api_server(release: ControlPlane, process: str) -> None:
+    name = f"toolvet-{process}"
+    level = release.api("GET", f"/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/{name}")
+    request = urllib.request.Request(  # noqa: S310  # the bed's own server
+        f"{release.server}/apis/toolvet.dev/v1alpha1/toolinventories?limit=1",
+        headers={"Authorization": f"Bearer {release.token(NAMESPACE, name)}"},
+    )
+    trust = ssl.create_default_context(cafile=release.ca_file)
+
+    def classified() -> bool:
+        try:
+            answer = urllib.request.urlopen(request, context=trust)  # noqa: S310  # the same
+        except urllib.error.HTTPError as error:  # the gate may not list, but it was classified before
+            answer = error
+        with answer:
+            return answer.headers["X-Kubernetes-PF-PriorityLevel-UID"] == level["metadata"]["uid"]
+
+    wait_until(classified, 20, "it shares its seats with others")
 
 
 def test_the_bed_leads_the_api_server_here_and_leaves_the_configuration_to_helm(

@@ -74,12 +74,14 @@ def _fullname(bed: ControlPlane, selector: str) -> str:
 
 def _lead_to_localhost(bed: ControlPlane, namespace: str, name: str, port: int) -> None:
     services = f"/api/v1/namespaces/{namespace}/services"
-    labels = bed.api("GET", f"{services}/{name}")["metadata"]["labels"]
+    of_helm = bed.api("GET", f"{services}/{name}")["metadata"]
+    # By its annotations Helm knows that it is the release's, and uninstalls it.
+    metadata = {"name": name, "labels": of_helm["labels"], "annotations": of_helm["annotations"]}
     bed.api("DELETE", f"{services}/{name}")
     service = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": metadata,
         "spec": {
             "type": "ExternalName",
             "externalName": "localhost",
