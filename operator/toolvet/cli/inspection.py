@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli.output import print_note, print_result
+from toolvet.cli.output import ExitCode, print_note, print_result
 from toolvet.cli.types import Context, Kubeconfig, Namespace
 
 
@@ -20,10 +20,12 @@ class ReportFormat(StrEnum):
 
 _Output = Annotated[ReportFormat, typer.Option("--output", "-o", help="How the report is written.")]
 
+_EXIT_CODES = {"allowed": ExitCode.CLEAN, "denied": ExitCode.DIFFERS, "unknown": ExitCode.UNKNOWN}
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the root."""
-    for command in (check, history):
+    for command in (check, explain, history):
         app.command(no_args_is_help=True)(command)
 
 
@@ -70,6 +72,30 @@ def check(
     for note in report.notes:
         print_note(note)
     raise typer.Exit(report.exit_code)
+
+
+def explain(
+    workload: Annotated[str, typer.Argument(help="Such as deployment/assistant.")],
+    *,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: _Output = ReportFormat.TEXT,
+) -> None:
+    """Show every read and rule of the gate's decision about a workload, as if it were rolled out now.
+
+    Exit 0: it would be allowed; 1: refused; 3: it depends on what may not be read, which is listed.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415  # start-up of the other commands stays light
+
+    from toolvet.cli import explain_report as report  # noqa: PLC0415  # the same
+    from toolvet.cli.explain import explain as action  # noqa: PLC0415  # the same
+    from toolvet.cli.session import run_in_cluster  # noqa: PLC0415  # the same
+
+    now = datetime.now(UTC)
+    found = run_in_cluster(kubeconfig, context, namespace, lambda session: action(session, workload, now))
+    print_result(report.json_text(found, now) if output is ReportFormat.JSON else report.text(found, now))
+    raise typer.Exit(_EXIT_CODES[found.certainty])
 
 
 def history(

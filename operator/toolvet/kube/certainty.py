@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from toolvet.core.decision import Decision, Unknown
+from toolvet.core.decision import Decision, Unknown, Verdict
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiError
 from toolvet.kube.declared import Declared
@@ -80,7 +80,8 @@ class Judge:
         except ApiError:
             old = Unknown.UNAVAILABLE
         if isinstance(old, Unknown):
-            return Judgement(Certainty.UNKNOWN, found.decision, found.state, (title(kind.resource, name),))
+            refused = replace(found.decision, verdict=Verdict.DENIED, reason=old.reason)
+            return Judgement(Certainty.UNKNOWN, refused, found.state, (title(kind.resource, name),))
         return found if old is None else await self._certain(namespace, old, new)
 
     async def rollout(self, namespace: str, new: Workload) -> Judgement:
