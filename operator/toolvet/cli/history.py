@@ -174,4 +174,7 @@ async def _generation(session: Session, inventory: str, number: int, field: str)
     found = [item for item in revisions if generation_of(item) == number]
     if not found:
         raise ContractError(field, "not_kept")
-    return unpack(found[0].get("data"))
+    catalog = _readable(found[0])
+    if catalog is None:
+        raise ContractError(field, "unreadable")
+    return catalog

@@ -63,7 +63,23 @@ REMEDIES: Final = MappingProxyType(
         " refused until it does. See kubectl get pods in Toolvet's namespace.",
         "gate: not_in_force": "The label is set, but the API server does not act on it: is"
         " the chart installed?",
+        "workload: not_found": "No workload of that name there: write its kind too, as in deployment/NAME.",
+        "unknown_kind": "Write kind/name; governed are Deployments, StatefulSets and what else makes pods.",
+        "from: not_found": "Neither a generation nor a snapshot: toolvet history INVENTORY lists generations.",
+        "to: not_found": "Neither a generation nor a snapshot: toolvet history INVENTORY lists generations.",
+        "another_inventory": "The snapshot was taken of another inventory.",
+        "not_kept": "That generation is not kept: toolvet history INVENTORY lists those that are.",
+        "unreadable": "What is kept of that generation is damaged; its snapshot, if any, is not.",
         # Files.
+        "not_an_object": "Every document has to be a Kubernetes object, or a List of them: give manifests,"
+        " rendered, and nothing else.",
+        "no_manifests": "The folder holds no .yaml, .yml or .json file.",
+        "unreadable_folder": "A folder below cannot be listed: check its permissions.",
+        "repeated_file": "The file is named twice.",
+        "duplicate_object": "Two manifests declare one object; check one environment at a time.",
+        "invalid_workload": "There is no pod template in it that the API server would take.",
+        "unsupported_version": "This release knows toolvet.dev/v1alpha1.",
+        "invalid_mode": "A namespace's mode is enforce, warn or audit.",
         "unsorted_records": "The records of a resource ascend by the plain text of toolId, then of version:"
         " toolvet inventory manifest writes them so.",
         "unreadable_file": "The file cannot be read: check the path and its permissions.",
