@@ -43,7 +43,9 @@ def read_manifests(paths: Sequence[str]) -> Iterator[Document]:
 
 
 def _files(path: str) -> list[str]:
-    if path == "-" or "\0" in path or not Path(path).is_dir():
+    if "\0" in path:
+        raise ContractError(shown(path), "unreadable_file")
+    if path == "-" or not Path(path).is_dir():
         return [path]
     found: list[str] = []
     faults: list[OSError] = []
