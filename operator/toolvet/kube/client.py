@@ -26,6 +26,7 @@ _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_NOT_FOUND = "NotFound"
 HTTP_FORBIDDEN = 403
 HTTP_NOT_FOUND = 404
 HTTP_CONFLICT = 409
@@ -61,13 +62,49 @@ class Credentials(Protocol):
         """Return the headers that authenticate; read again for every call, since tokens rotate."""
 
 
+class _Connections:
+    """The kept-alive connections in use; all are given up where one did not answer.
+
+    What a router or a dead server forgot looks open for minutes, and each would cost a call its deadline.
+    """
+
+    def __init__(self, opened: Callable[[], aiohttp.ClientSession]) -> None:
+        self._opened = opened
+        self._calls: dict[aiohttp.ClientSession, int] = {}
+        self._current = self._open()
+
+    def _open(self) -> aiohttp.ClientSession:
+        session = self._opened()
+        self._calls[session] = 0
+        return session
+
+    def take(self) -> aiohttp.ClientSession:
+        """Return the session for one call, to be given back after it."""
+        self._calls[self._current] += 1
+        return self._current
+
+    async def give_back(self, session: aiohttp.ClientSession, *, answered: bool) -> None:
+        """End a call. Connections that others still use are closed after the last of them."""
+        if not answered and session is self._current:
+            self._current = self._open()
+        self._calls[session] -= 1
+        if session is not self._current and not self._calls[session]:
+            del self._calls[session]
+            await session.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for session in self._calls:
+            await session.close()
+
+
 class ApiClient:
     """Typed verbs over paths; use ``connect`` to get one."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, credentials: Credentials, user_agent: str, timeout: float
+        self, connections: _Connections, credentials: Credentials, user_agent: str, timeout: float
     ) -> None:
-        self._session = session
+        self._connections = connections
         self._credentials = credentials
         self._agent = user_agent
         self._timeout = timeout
@@ -82,7 +119,8 @@ class ApiClient:
         try:
             return await self._call("GET", resource.path(namespace, name), accept=accept)
         except ApiError as error:
-            if error.status != HTTP_NOT_FOUND:
+            # Only what was looked up can be missing: 404 is also the answer to a kind that is not served.
+            if error.status != HTTP_NOT_FOUND or error.reason != _NOT_FOUND:
                 raise
             return None
 
@@ -157,10 +195,12 @@ class ApiClient:
         headers = {"User-Agent": self._agent, "Accept": accept, **self._credentials.headers()}
         if body is not None:
             headers["Content-Type"] = content_type
+        session = self._connections.take()
+        answered = True
         try:
             async with (
                 asyncio.timeout(self._timeout),
-                self._session.request(
+                session.request(
                     method,
                     self._credentials.server + path,
                     params=parameters,
@@ -175,11 +215,14 @@ class ApiClient:
                     for value in response.headers.getall("Warning", []):
                         self.on_warning(_warning_text(value))
         except TimeoutError:
+            answered = False
             raise ApiError(0, "Timeout", "the API server did not answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
             raise ApiError(
                 0, "Unreachable", f"the API server cannot be reached ({type(error).__name__})"
             ) from None
+        finally:
+            await self._connections.give_back(session, answered=answered)
         return _answer(status, content)
 
 
@@ -214,11 +257,18 @@ async def connect(
     ``call_timeout`` is the deadline of one call, in seconds.
     """
     context = credentials.ssl_context()
-    connector = aiohttp.TCPConnector(
-        ssl=context if context is not None else True, limit=connections, keepalive_timeout=60
-    )
-    # Proxies, cookies and compression have no business between us and the API server.
-    async with aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"Accept-Encoding": "identity"}
-    ) as session:
-        yield ApiClient(session, credentials, user_agent, call_timeout)
+
+    def opened() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            ssl=context if context is not None else True, limit=connections, keepalive_timeout=60
+        )
+        # Proxies, cookies and compression have no business between us and the API server.
+        return aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"Accept-Encoding": "identity"}
+        )
+
+    pool = _Connections(opened)
+    try:
+        yield ApiClient(pool, credentials, user_agent, call_timeout)
+    finally:
+        await pool.close()
