@@ -257,9 +257,11 @@ async def test_a_read_that_fails_refuses(edge: Edge, status: int, caplog: pytest
     assert (await edge.post(review(), "audit"))["allowed"] is True
 
 
-@pytest.mark.parametrize(("query", "seconds"), [("?timeout=1s", 1), ("?timeout=2s", 2)])
+@pytest.mark.parametrize(
+    ("query", "least", "most"), [("?timeout=1s", 0.5, 1), ("?timeout=2s", 1, 2), ("?timeout=3s", 2, 3)]
+)
 async def test_a_read_that_hangs_refuses_before_the_api_server_gives_up(
-    edge: Edge, query: str, seconds: float
+    edge: Edge, query: str, least: float, most: float
 ) -> None:
     edge.reader.hangs = True
     started = time.monotonic()
@@ -267,7 +269,7 @@ async def test_a_read_that_hangs_refuses_before_the_api_server_gives_up(
     taken = time.monotonic() - started
     assert reason(response) == "state_unavailable"
     assert response["uid"] == UID
-    assert seconds - 0.75 < taken < seconds
+    assert least <= taken < most
 
 
 @pytest.mark.parametrize(

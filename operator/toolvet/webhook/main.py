@@ -19,7 +19,7 @@ from toolvet.webhook.server import Readiness, gate, runner
 
 _LOGGER = logging.getLogger("toolvet.webhook")
 _LOOK_EVERY = 1.0  # seconds between looks at the certificate, and between attempts to become ready
-_CALL_TIMEOUT = 4.0
+_CALL_TIMEOUT = 3.0  # seconds; a read that hangs is told well before the API server stops waiting
 _LOOPBACK = "127.0.0.1"
 
 
@@ -56,7 +56,7 @@ async def _serve(options: argparse.Namespace) -> None:
         server = runner(gate(api, readiness, _now))
         await server.setup()
         try:
-            certificate.refresh()
+            certificate.refresh(_now())
             await web.TCPSite(
                 server, options.bind_address, options.port, ssl_context=certificate.front
             ).start()
@@ -83,7 +83,7 @@ async def _keep(
     """Follow the certificate and become ready, until told to stop."""
     told: Missing | None = None
     while not stopping.is_set():
-        certificate.refresh()
+        certificate.refresh(_now())
         if not readiness.ready:
             missing = await self_test.missing(_now()) if certificate.loaded else Missing.CERTIFICATE
             readiness.ready = missing is None

@@ -43,7 +43,8 @@ _UID_WITHIN = 4096
 _UID = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')
 _TIMEOUT = re.compile(r"([0-9]{1,3})s")
 _DEFAULT_TIMEOUT = 5.0
-_MARGIN = 0.5  # seconds left to send the answer before the API server stops waiting
+_SHORTEST = 0.5  # half of the least that the API server can be told to wait
+_MARGIN = 1.0  # seconds for the handshake before us, and for a hundred answers that all end now after us
 
 
 class BodyTooLargeError(Exception):
@@ -148,7 +149,8 @@ async def _decided(
 def _deadline(timeout: str | None) -> float:
     """Return the seconds a decision may take, from the ``?timeout=`` the API server sends."""
     match = _TIMEOUT.fullmatch(timeout or "")
-    return max((float(match[1]) if match else _DEFAULT_TIMEOUT) - _MARGIN, _MARGIN)
+    whole = float(match[1]) if match else _DEFAULT_TIMEOUT
+    return max(whole - min(_MARGIN, whole / 2), _SHORTEST)
 
 
 def _loads(body: bytes) -> object:
