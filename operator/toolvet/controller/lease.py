@@ -41,10 +41,17 @@ class Timing:
     """Between a candidate's looks (half of it, on average, is the pause after an orderly end), and between
     attempts to renew."""
 
+    @classmethod
+    def of(cls, duration: float) -> Timing:
+        """Return the usual proportions for another duration, in seconds."""
+        usual = cls()
+        scale = duration / usual.duration
+        return cls(duration, usual.deadline * scale, usual.renew * scale, usual.retry * scale)
+
     @property
     def call(self) -> float:
-        """How long a write may take."""
-        return self.duration - self.deadline - 1.0
+        """How long a write may take: what is left after the deadline, but for a margin."""
+        return 0.8 * (self.duration - self.deadline)
 
 
 async def nobody() -> list[Object]:
@@ -184,7 +191,7 @@ class Elector:
         now = _micro(self._now())
         return {
             "holderIdentity": self._identity,
-            # A whole number of seconds, at least one: shorter timings exist in tests only.
+            # The API takes whole seconds, at least one.
             "leaseDurationSeconds": max(1, round(self._timing.duration)),
             "acquireTime": now,
             "renewTime": now,

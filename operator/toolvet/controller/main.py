@@ -36,6 +36,9 @@ _CANCEL_WAIT = 0.5  # seconds
 _CANCEL_ATTEMPTS = 10
 _AGENT = "toolvet-controller"
 _SYSTEM_NAMESPACE = "kube-system"
+_LEASE_SECONDS = 15
+_MAX_DIGITS = 4
+_SHORTEST_LEASE = 2  # a shorter one is lost to any busy second of the API server
 _MANAGED_OPTIONS = {
     "--ca-secret": "Secret of the certificate authorities",
     "--tls-secret": "Secret of the gate's serving pair",
@@ -78,6 +81,14 @@ def _options(argv: list[str]) -> argparse.Namespace:
     arguments.add_argument(
         "--health-port", type=int, default=8081, help="HTTP port of /livez and /readyz (default: %(default)s)"
     )
+    arguments.add_argument(
+        "--lease-duration",
+        type=_lease_seconds,
+        default=_LEASE_SECONDS,
+        metavar="SECONDS",
+        help="after how many seconds another controller takes over from one that died; a leader that cannot"
+        " renew for two thirds of that ends itself (default: %(default)s)",
+    )
     options = arguments.parse_args(argv)
     if options.certificates is Certificates.MANAGED:
         missing = [
@@ -88,6 +99,13 @@ def _options(argv: list[str]) -> argparse.Namespace:
     return options
 
 
+def _lease_seconds(text: str) -> int:
+    seconds = int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 0
+    if seconds < _SHORTEST_LEASE:
+        raise argparse.ArgumentTypeError(f"a whole number from {_SHORTEST_LEASE} on is expected")
+    return seconds
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -96,7 +114,7 @@ async def _serve(options: argparse.Namespace) -> int:
     account = ServiceAccount(options.service_account_dir)
     # Unique: a container that starts again in the same Pod must not take itself for the one before.
     identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{secrets.token_hex(4)}"
-    timing = Timing()
+    timing = Timing.of(options.lease_duration)
     stopping = asyncio.Event()
     on_stop(stopping.set)
     async with (
