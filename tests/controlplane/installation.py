@@ -56,11 +56,17 @@ class _SecretVolume:
 
 
 class Installation:
-    """The chart and, as long as the block runs, one gate and one controller; more can be started."""
+    """The chart and, as long as the block runs, one gate and one controller; more can be started.
 
-    def __init__(self, bed: ControlPlane, values: Mapping[str, Any] | None = None) -> None:
+    ``processes`` false: none is started but those that are asked for.
+    """
+
+    def __init__(
+        self, bed: ControlPlane, values: Mapping[str, Any] | None = None, *, processes: bool = True
+    ) -> None:
         self.bed = bed
         self._values = values
+        self._processes = processes
         self._started = 0
         self.gates: list[Process] = []
         self.controllers: list[Process] = []
@@ -72,8 +78,9 @@ class Installation:
         self._tls = self.bed.directory / "volumes" / "tls"
         self._volume = _SecretVolume(self.bed, self.namespace, f"{self.chart.fullname}-tls", self._tls)
         self._volume.start()
-        self.start_controller()
-        self.start_gate()
+        if self._processes:
+            self.start_controller()
+            self.start_gate()
         return self
 
     def __exit__(
@@ -83,7 +90,9 @@ class Installation:
             process.stop()
         self._volume.stop()
 
-    def _run(self, name: str, account: str, arguments: list[str], extra: list[str]) -> Process:
+    def _run(
+        self, name: str, account: str, arguments: list[str], extra: list[str], api_port: int | None
+    ) -> Process:
         self._started += 1
         identity = f"{name}-{self._started}"
         folder = self.bed.directory / "volumes" / identity
@@ -94,23 +103,28 @@ class Installation:
             "PYTHONUNBUFFERED": "1",
             **self.bed.environment(),
         }
+        if api_port is not None:
+            environment["KUBERNETES_SERVICE_PORT"] = str(api_port)
         command = [sys.executable, "-m", "toolvet", *arguments, *extra]
         command += ["--service-account-dir", str(folder), "--bind-address", _LOOPBACK]
         return self.bed.start_process(identity, command, environment)
 
-    def start_controller(self) -> Process:
-        """Start one more controller; it leads once it has the Lease."""
+    def start_controller(self, *arguments: str, api_port: int | None = None) -> Process:
+        """Start one more controller; it leads once it has the Lease.
+
+        ``api_port`` is where it finds the API server, if not where it is.
+        """
         account = self.chart.controller_service_account
-        extra = ["--health-port", str(free_port())]
-        process = self._run("controller", account, self.chart.controller_args, extra)
+        extra = ["--health-port", str(free_port()), *arguments]
+        process = self._run("controller", account, self.chart.controller_args, extra, api_port)
         self.controllers.append(process)
         return process
 
-    def start_gate(self, *, port: int | None = None) -> Process:
+    def start_gate(self, *, port: int | None = None, api_port: int | None = None) -> Process:
         """Start one more gate and wait until it is ready."""
         account = self.chart.webhook_service_account
         extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self._tls)]
-        process = self._run("webhook", account, self.chart.webhook_args, extra)
+        process = self._run("webhook", account, self.chart.webhook_args, extra, api_port)
         self.gates.append(process)
 
         def ready() -> bool:
