@@ -2,7 +2,8 @@
 """Write the parts of the chart that have their source elsewhere: ``generate_chart.py [--check]``.
 
 - ``crds/*.yaml`` become templates that obey ``crds.enabled`` and ``crds.keep``;
-- the table of governed kinds becomes ``files/webhook.yaml`` (rules and matchConditions);
+- the table of governed kinds becomes ``files/webhook.yaml`` (rules and matchConditions) and
+  ``files/workloads.yaml`` (what the two processes may read of those kinds);
 - the member names of the custom resources become ``files/members.yaml``, which a policy checks
   last-applied annotations against.
 
@@ -12,7 +13,7 @@ Exit 0 when the chart is up to date or was written, 1 when ``--check`` finds a d
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "operator"))
 
-from toolvet.kube.kinds import match_conditions, webhook_rules  # noqa: E402  # needs the path above
+from toolvet.controller.routing import WATCHED_WORKLOADS  # noqa: E402  # needs the path above
+from toolvet.kube.kinds import KINDS, SCALE, GovernedKind, match_conditions, webhook_rules  # noqa: E402  # the same
 
 SOURCES = ROOT / "crds"
 CHART = ROOT / "charts" / "toolvet"
@@ -85,6 +87,26 @@ def contract_members(definitions: list[dict[str, Any]]) -> list[str]:
     return sorted(names)
 
 
+def _access(kinds: Iterable[GovernedKind], *verbs: str) -> list[dict[str, Any]]:
+    """Return rules of a role: these verbs on these kinds, group by group."""
+    groups: dict[str, list[str]] = {}
+    for kind in kinds:
+        groups.setdefault(kind.resource.group, []).append(kind.resource.plural)
+    return [
+        {"apiGroups": [group], "resources": plurals, "verbs": list(verbs)}
+        for group, plurals in groups.items()
+    ]
+
+
+def workload_access() -> dict[str, list[dict[str, Any]]]:
+    """Return what each process reads of governed kinds: parents of a scale; what is judged again."""
+    unwatched = [kind for kind in KINDS if kind not in WATCHED_WORKLOADS]
+    return {
+        "webhook": _access([kind for kind in KINDS if SCALE in kind.subresources], "get"),
+        "controller": [*_access(WATCHED_WORKLOADS, "list", "watch"), *_access(unwatched, "list")],
+    }
+
+
 def _data_file(source: str, document: object) -> str:
     text = yaml.safe_dump(document, sort_keys=False, width=110, allow_unicode=False)
     return f"# {_NOTICE.format(source=source)}\n{text}"
@@ -97,6 +119,9 @@ def generated() -> dict[Path, str]:
     files[CHART / "files" / "webhook.yaml"] = _data_file(
         "operator/toolvet/kube/kinds.py",
         {"rules": webhook_rules(), "matchConditions": match_conditions()},
+    )
+    files[CHART / "files" / "workloads.yaml"] = _data_file(
+        "operator/toolvet/kube/kinds.py and controller/routing.py", workload_access()
     )
     definitions = [yaml.safe_load(text) for text in sources.values()]
     files[CHART / "files" / "members.yaml"] = _data_file("crds/", {"members": contract_members(definitions)})

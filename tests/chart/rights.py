@@ -1,5 +1,6 @@
 """Roles of the chart taken apart: every single right, and accounts that lack just one of them."""
 
+import functools
 import itertools
 import json
 import time
@@ -8,12 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.objects import approval, binding, catalog, inventory, snapshot
+from controller.objects import approval, binding, catalog, deployment, inventory, snapshot
 from controlplane.api import ApiError as AdminError
 from controlplane.bed import ControlPlane
 from controlplane.waiting import wait_until
 from toolvet.kube import kubeconfig
 from toolvet.kube.client import ApiClient, ApiError, Object, connect
+from toolvet.kube.kinds import GovernedKind
 
 Outcome = dict[str, Any]
 Part = Callable[["Recording", str], Awaitable[Outcome]]
@@ -179,6 +181,27 @@ class Place:
     def delete(self, path: str) -> None:
         with suppress(AdminError):
             self.bed.api("DELETE", path)
+
+
+def workload_of(kind: GovernedKind, name: str) -> dict[str, Any]:
+    """An object of a governed kind with a Pod template, run by a service account of the same name."""
+    template: dict[str, Any] = deployment(name, account=name)["spec"]["template"]
+    if kind.resource.group == "batch":
+        template["spec"]["restartPolicy"] = "Never"
+    spec: dict[str, Any] = functools.reduce(
+        lambda inner, member: {member: inner}, reversed(kind.template_path), template
+    )["spec"]
+    if kind.resource.plural == "cronjobs":
+        spec |= {"schedule": "0 0 1 1 *", "suspend": True}
+    if kind.resource.plural == "replicationcontrollers":
+        spec |= {"replicas": 0, "selector": {"app": name}}
+    if kind.resource.group == "apps":
+        spec["selector"] = {"matchLabels": {"app": name}}
+        spec |= {} if kind.resource.plural == "daemonsets" else {"replicas": 0}
+    if kind.resource.plural == "statefulsets":
+        spec["serviceName"] = name
+    head = {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind, "metadata": {"name": name}}
+    return {**head, "spec": spec}
 
 
 @asynccontextmanager

@@ -13,7 +13,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from chart.rights import LIVE, NAMESPACE, OURS, Outcome, Place, Recording, Right, to_watch, unused
+from chart.rights import (
+    LIVE,
+    NAMESPACE,
+    OURS,
+    Outcome,
+    Place,
+    Recording,
+    Right,
+    to_watch,
+    unused,
+    workload_of,
+)
 from controller.objects import deployment, policy
 from controlplane.certificates import CertificateAuthority
 from toolvet.controller.authority import LEAF_LIFE
@@ -114,9 +125,7 @@ async def test_the_gate_needs_every_right(place: Place, tmp_path: Path) -> None:
     place.approve(agent)
     for kind in KINDS:
         if SCALE in kind.subresources:
-            parent = deployment(agent, account=agent, kind=kind.resource.kind)
-            parent["spec"] |= {"serviceName": agent} if kind.resource.plural == "statefulsets" else {}
-            place.create(parent, kind.resource.path(place.team))
+            place.create(workload_of(kind, agent), kind.resource.path(place.team))
     authority = CertificateAuthority("gate", now())
     trust(place, authority.certificate)
 
