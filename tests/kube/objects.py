@@ -26,6 +26,22 @@ def template(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     return {"metadata": metadata, "spec": pod_spec(**spec)}
 
 
+_RUN_TO_COMPLETION = ("Job", "CronJob")
+_UNSELECTIVE = (*_RUN_TO_COMPLETION, "PodTemplate")
+_REQUIRED = {"StatefulSet": {"serviceName": "web"}, "CronJob": {"schedule": "0 0 1 1 *"}}
+
+
+def _selector(kind: str) -> Object:
+    return dict(_LABELS) if kind == "ReplicationController" else {"matchLabels": dict(_LABELS)}
+
+
+def pods_of(kind: GovernedKind, obj: Object) -> Object:
+    """Return the pod template of an object, or the pod itself."""
+    for name in kind.template_path:
+        obj = obj[name]
+    return obj
+
+
 def governed(kind: GovernedKind, name: str, annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     """Build an object of a kind; annotations and pod spec go where the kind has them."""
     resource = kind.resource
@@ -33,9 +49,14 @@ def governed(kind: GovernedKind, name: str, annotations: dict[str, str] | None =
     made = template(annotations, **spec)
     if kind.is_pod:
         return obj | {"metadata": {"name": name, **made["metadata"]}, "spec": made["spec"]}
-    obj["spec"] = {"selector": {"matchLabels": dict(_LABELS)}, "template": made}
-    if resource.kind == "StatefulSet":
-        obj["spec"]["serviceName"] = "web"
+    if resource.kind in _RUN_TO_COMPLETION:
+        made["spec"]["restartPolicy"] = "Never"
+    selector = {} if resource.kind in _UNSELECTIVE else {"selector": _selector(resource.kind)}
+    for member in reversed(kind.template_path[1:]):
+        made = {member: made}
+    obj[kind.template_path[0]] = made
+    if kind.template_path[0] == "spec":
+        obj["spec"] |= selector | _REQUIRED.get(resource.kind, {})
     return obj
 
 
@@ -77,8 +98,13 @@ def _nothing(_: Random, __: Object) -> None:
     pass
 
 
-def _of_template(change: Change) -> Change:
-    return lambda random, obj: change(random, obj["spec"]["template"])
+def _of_template(change: Change, path: tuple[str, ...] = ("spec", "template")) -> Change:
+    def at_template(random: Random, obj: Object) -> None:
+        for name in path:
+            obj = obj[name]
+        change(random, obj)
+
+    return at_template
 
 
 def _environment(random: Random, tpl: Object) -> None:
@@ -104,6 +130,24 @@ def _paused(random: Random, obj: Object) -> None:
     _put(obj["spec"], "paused", random.choice([None, True, False]))
 
 
+def _suspend(random: Random, obj: Object) -> None:
+    _put(obj["spec"], "suspend", random.choice([None, True, False]))
+
+
+def _parallelism(random: Random, obj: Object) -> None:
+    # Never left out: the API server would then fill in completions, which cannot be changed.
+    obj["spec"]["parallelism"] = random.choice([0, 0, 1, 2])
+
+
+def _schedule(random: Random, obj: Object) -> None:
+    obj["spec"]["schedule"] = random.choice(["0 0 1 1 *", "0 0 2 1 *"])
+
+
+def _job_label(random: Random, obj: Object) -> None:
+    metadata = obj["spec"]["jobTemplate"].setdefault("metadata", {})
+    metadata["labels"] = random.choice([{"run": "one"}, {"run": "two"}])
+
+
 def _min_ready(random: Random, obj: Object) -> None:
     obj["spec"]["minReadySeconds"] = random.choice([0, 5])
 
@@ -115,21 +159,21 @@ _ON_ANY: tuple[Change, ...] = (
     lambda random, obj: _annotate_plain(random, obj["metadata"]),
     lambda random, obj: _annotate_binding(random, obj["metadata"]),
 )
-_ON_TEMPLATES: tuple[Change, ...] = (
-    *_ON_ANY,
-    _min_ready,
-    *(
-        _of_template(change)
-        for change in (
-            lambda random, tpl: _annotate_plain(random, tpl["metadata"]),
-            lambda random, tpl: _annotate_binding(random, tpl["metadata"]),
-            lambda random, tpl: _image(random, tpl["spec"]),
-            _environment,
-            _service_account,
-            _template_label,
-        )
-    ),
+_IN_TEMPLATES: tuple[Change, ...] = (
+    lambda random, tpl: _annotate_plain(random, tpl["metadata"]),
+    lambda random, tpl: _annotate_binding(random, tpl["metadata"]),
+    lambda random, tpl: _image(random, tpl["spec"]),
+    _environment,
+    _service_account,
+    _template_label,
 )
+
+
+def _templated(*path: str) -> tuple[Change, ...]:
+    return (*_ON_ANY, *(_of_template(change, path) for change in _IN_TEMPLATES))
+
+
+_ON_TEMPLATES: tuple[Change, ...] = (*_templated("spec", "template"), _min_ready)
 
 
 def _init_image(random: Random, obj: Object) -> None:
@@ -152,6 +196,17 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "StatefulSet": (*_ON_TEMPLATES, _replicas, _replicas),
     "DaemonSet": _ON_TEMPLATES,
     "ReplicaSet": (*_ON_TEMPLATES, _replicas, _replicas),
+    "ReplicationController": (*_ON_TEMPLATES, _replicas, _replicas),
+    # The template of a Job cannot be changed but while it is suspended, and then in few places.
+    "Job": (*_ON_ANY, _deadline, _suspend, _suspend, _parallelism, _parallelism),
+    "CronJob": (
+        *_templated("spec", "jobTemplate", "spec", "template"),
+        _schedule,
+        _job_label,
+        _suspend,
+        _suspend,
+    ),
+    "PodTemplate": _templated("template"),
     "Pod": (
         *_ON_ANY,
         lambda random, obj: _image(random, obj["spec"]),
@@ -181,7 +236,7 @@ def random_base(kind: GovernedKind, random: Random, name: str) -> Object:
     )
     obj = governed(kind, name, annotations, **random.choice([{}, {"initContainers": init}]))
     if not kind.is_pod:
-        for change in (_replicas, _paused):
+        for change in (_replicas, _paused, _suspend, _parallelism):
             if change in CHANGES[kind.resource.kind]:
                 change(random, obj)
     return obj

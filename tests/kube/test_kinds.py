@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
-from kube.objects import governed, template
+from kube.objects import governed, pods_of, template
 from toolvet.core.workload import is_governed_change
-from toolvet.kube.kinds import BY_RESOURCE, KINDS, NO_NAME, GovernedKind, webhook_rules, workload
+from toolvet.kube.kinds import (
+    BY_RESOURCE,
+    KINDS,
+    NO_NAME,
+    WORKLOAD_CONTROLLERS,
+    GovernedKind,
+    webhook_rules,
+    workload,
+)
 from toolvet.kube.names import INVENTORY_ANNOTATION, SNAPSHOT_ANNOTATION, is_object_name
 
 CANARY = "canary text"
@@ -19,7 +27,7 @@ BINDING = {INVENTORY_ANNOTATION: "assistant", SNAPSHOT_ANNOTATION: "assistant-01
 
 
 def pod_of(kind: GovernedKind, obj: dict[str, Any]) -> dict[str, Any]:
-    return obj if kind.is_pod else obj["spec"]["template"]
+    return pods_of(kind, obj)
 
 
 @EACH_KIND
@@ -96,25 +104,49 @@ def test_pods_that_cannot_be_read_are_refused(kind: GovernedKind, place: str, va
     assert CANARY not in str(caught.value)
 
 
+UNREADABLE = {"template": (None, CANARY, {}), "count": (CANARY, 1.0, True), "pause": ("true", 1)}
+
+
 @TEMPLATED
 @pytest.mark.parametrize(
-    ("member", "value"),
-    [
-        ("template", None),
-        ("template", CANARY),
-        ("template", {}),
-        ("replicas", CANARY),
-        ("replicas", 1.0),
-        ("replicas", True),
-        ("paused", "true"),
-        ("paused", 1),
-    ],
+    ("member", "value"), [(name, value) for name, values in UNREADABLE.items() for value in values]
 )
 def test_a_spec_that_cannot_be_read_is_refused(kind: GovernedKind, member: str, value: object) -> None:
     obj = governed(kind, "web")
-    obj["spec"][member] = value
+    *path, last = kind.template_path
+    if member != "template":
+        name = getattr(kind, member)
+        path, last = ["spec"], name
+        if name is None:
+            return  # this kind has no such member
+    holder = obj
+    for name in path:
+        holder = holder[name]
+    holder[last] = value
     with pytest.raises(ValueError, match=r"^[a-z ]+$"):
         workload(kind, obj)
+
+
+def test_a_binding_on_the_job_template_is_misplaced() -> None:
+    kind = BY_RESOURCE["batch", "cronjobs"]
+    obj = governed(kind, "web")
+    obj["spec"]["jobTemplate"]["metadata"] = {"annotations": BINDING}
+    assert workload(kind, obj).misplaced == (INVENTORY_ANNOTATION, SNAPSHOT_ANNOTATION)
+
+
+def test_whatever_makes_pods_from_what_was_not_judged_is_judged() -> None:
+    """Each controller that is left out by name works for a kind of the table."""
+    governed_kinds = {kind.resource.kind for kind in KINDS}
+    works_for = {
+        "deployment-controller": "Deployment",
+        "replicaset-controller": "ReplicaSet",
+        "statefulset-controller": "StatefulSet",
+        "daemon-set-controller": "DaemonSet",
+        "job-controller": "Job",
+        "replication-controller": "ReplicationController",
+    }
+    assert set(WORKLOAD_CONTROLLERS) == set(works_for)
+    assert set(works_for.values()) <= governed_kinds
 
 
 @TEMPLATED
@@ -122,7 +154,7 @@ def test_a_change_anywhere_in_the_template_is_governed(kind: GovernedKind) -> No
     old = governed(kind, "web", BINDING)
     for path in (("metadata", "labels", "new"), ("spec", "hostNetwork"), ("spec", "nodeSelector")):
         new = copy.deepcopy(old)
-        holder = new["spec"]["template"]
+        holder = pods_of(kind, new)
         for name in path[:-1]:
             holder = holder[name]
         holder[path[-1]] = {"x": "y"} if path[-1] != "new" else "y"

@@ -17,6 +17,15 @@ AGENT = "assistant"
 DENIED = 'admission webhook "enforce.toolvet.dev" denied the request: '
 
 
+VERSIONS = {
+    "Pod": "v1",
+    "PodTemplate": "v1",
+    "ReplicationController": "v1",
+    "Job": "batch/v1",
+    "CronJob": "batch/v1",
+}
+
+
 def digest(letter: str) -> str:
     return "sha256:" + letter * 64
 
@@ -66,12 +75,24 @@ def workload(kind: str = "Deployment", name: str = AGENT, **template: Any) -> di
             "metadata": {"name": name, **whole["metadata"]},
             "spec": whole["spec"],
         }
-    spec: dict[str, Any] = {"selector": {"matchLabels": {"app": AGENT}}, "template": whole}
+    head = {"apiVersion": VERSIONS.get(kind, "apps/v1"), "kind": kind, "metadata": {"name": name}}
+    if kind == "PodTemplate":
+        return {**head, "template": whole}
+    if kind in {"Job", "CronJob"}:
+        whole["spec"]["restartPolicy"] = "Never"
+        job: dict[str, Any] = {"template": whole}
+        return {
+            **head,
+            "spec": job if kind == "Job" else {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}},
+        }
+    selector: dict[str, Any] = {"app": AGENT}
+    spec: dict[str, Any] = {"template": whole}
+    spec["selector"] = selector if kind == "ReplicationController" else {"matchLabels": selector}
     if kind != "DaemonSet":
         spec["replicas"] = 1
     if kind == "StatefulSet":
         spec["serviceName"] = AGENT
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    return {**head, "spec": spec}
 
 
 class Team:

@@ -7,7 +7,17 @@ import pytest
 from controlplane.waiting import wait_until
 from story.team import AGENT, Team, inventory, tool, workload
 
-KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod")
+KINDS = (
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "Job",
+    "CronJob",
+    "PodTemplate",
+    "Pod",
+)
 NAME_ANNOTATION = "toolvet.dev/inventory"
 PIN_ANNOTATION = "toolvet.dev/snapshot"
 TOKEN_SECONDS = 10.0
@@ -188,6 +198,31 @@ def test_what_the_controllers_make_of_an_admitted_workload_passes(reviewed: Team
         "delete", *before, "--wait=false", "--grace-period=0", "--force", as_user=reviewed.people.developer
     )
     wait_until(lambda: pods() and pods() != before, TOKEN_SECONDS, "the Pod was not made again")
+
+
+def test_the_runs_of_a_cron_job_are_judged_each(reviewed: Team) -> None:
+    """The CronJob was admitted; what it would run today was not."""
+    developer = reviewed.people.developer
+    reviewed.apply(workload("CronJob"))
+    run = ("create", "job", "run-1", f"--from=cronjob/{AGENT}")
+    reviewed.kubectl(*run, as_user=developer)
+    reviewed.publish(tool("changed"))
+    later = reviewed.kubectl(
+        "create", "job", "run-2", f"--from=cronjob/{AGENT}", as_user=developer, check=False
+    )
+    assert Team.denial(later).startswith("not_approved: ")
+
+
+def test_a_suspended_job_is_judged_when_it_starts(reviewed: Team) -> None:
+    held = workload("Job")
+    held["spec"]["suspend"] = True
+    reviewed.apply(held)
+    reviewed.publish(tool("changed"))
+    patch = json.dumps({"spec": {"suspend": False}})
+    woken = reviewed.kubectl(
+        "patch", f"job/{AGENT}", "--patch", patch, as_user=reviewed.people.developer, check=False
+    )
+    assert Team.denial(woken).startswith("not_approved: ")
 
 
 def test_quorum_counts_distinct_approvers(team: Team) -> None:

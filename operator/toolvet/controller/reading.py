@@ -37,7 +37,7 @@ from toolvet.kube.resources import (
 from toolvet.kube.revisions import read_revisions
 
 # What these controllers make comes from a workload that is counted itself.
-_MADE_BY_CONTROLLERS = frozenset({"replicasets", "pods"})
+_MADE_BY_CONTROLLERS = frozenset({"replicasets", "jobs", "pods"})
 _MODES = frozenset(Mode)
 
 

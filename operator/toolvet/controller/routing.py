@@ -47,8 +47,10 @@ class Key:
 
 POLICY_KEY = Key(Kind.POLICY, "", "")
 
-# ReplicaSets and Pods come and go with these; the few that stand alone are counted in every pass.
-_WATCHED_PLURALS = frozenset({"deployments", "statefulsets", "daemonsets"})
+# ReplicaSets, Jobs and Pods come and go with these; those that stand alone are counted in every pass.
+_WATCHED_PLURALS = frozenset(
+    {"deployments", "statefulsets", "daemonsets", "replicationcontrollers", "cronjobs"}
+)
 WATCHED_WORKLOADS = tuple(kind for kind in KINDS if kind.resource.plural in _WATCHED_PLURALS)
 WATCHED: tuple[Resource, ...] = (
     INVENTORIES,

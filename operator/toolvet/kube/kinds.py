@@ -28,17 +28,25 @@ T = TypeVar("T")
 class GovernedKind:
     """A kind whose objects bring pods into being.
 
-    ``template_path`` leads to the pod template; it is empty where the object is the pod itself.
+    ``template_path`` leads to the pod template; it is empty where the object is the pod itself. ``count`` and
+    ``pause`` are the members of its spec that hold pods back: zero of the one, true of the other.
     """
 
     resource: Resource
     template_path: tuple[str, ...]
     subresources: tuple[str, ...] = ()
+    count: str | None = None
+    pause: str | None = None
 
     @property
     def is_pod(self) -> bool:
         """Tell whether the object is the pod itself and not a source of pods."""
         return not self.template_path
+
+    @property
+    def judged_path(self) -> tuple[str, ...]:
+        """Where all that makes another pod stands: the pod template, or the whole template of a Job."""
+        return self.template_path[:2]
 
 
 _TEMPLATE = ("spec", "template")
@@ -46,10 +54,25 @@ SCALE = "scale"
 EPHEMERAL_CONTAINERS = "ephemeralcontainers"
 
 KINDS = (
-    GovernedKind(Resource("apps", "v1", "deployments", "Deployment"), _TEMPLATE, (SCALE,)),
-    GovernedKind(Resource("apps", "v1", "statefulsets", "StatefulSet"), _TEMPLATE, (SCALE,)),
+    GovernedKind(
+        Resource("apps", "v1", "deployments", "Deployment"), _TEMPLATE, (SCALE,), "replicas", "paused"
+    ),
+    GovernedKind(Resource("apps", "v1", "statefulsets", "StatefulSet"), _TEMPLATE, (SCALE,), "replicas"),
     GovernedKind(Resource("apps", "v1", "daemonsets", "DaemonSet"), _TEMPLATE),
-    GovernedKind(Resource("apps", "v1", "replicasets", "ReplicaSet"), _TEMPLATE, (SCALE,)),
+    GovernedKind(Resource("apps", "v1", "replicasets", "ReplicaSet"), _TEMPLATE, (SCALE,), "replicas"),
+    GovernedKind(
+        Resource("", "v1", "replicationcontrollers", "ReplicationController"),
+        _TEMPLATE,
+        (SCALE,),
+        "replicas",
+    ),
+    GovernedKind(Resource("batch", "v1", "jobs", "Job"), _TEMPLATE, (), "parallelism", "suspend"),
+    GovernedKind(
+        Resource("batch", "v1", "cronjobs", "CronJob"),
+        ("spec", "jobTemplate", "spec", "template"),
+        pause="suspend",
+    ),
+    GovernedKind(Resource("", "v1", "podtemplates", "PodTemplate"), ("template",)),
     GovernedKind(Resource("", "v1", "pods", "Pod"), (), (EPHEMERAL_CONTAINERS,)),
 )
 
@@ -70,7 +93,10 @@ WORKLOAD_CONTROLLERS = (
     "job-controller",
     "replication-controller",
 )
-"""Service accounts in kube-system whose objects come from a workload that was judged."""
+"""Service accounts in kube-system whose objects come from a workload that was judged.
+
+The cronjob-controller is none of them: each Job of a CronJob is a new run, and judged.
+"""
 
 
 def _member(value: object, name: str) -> Any:  # noqa: ANN401  # members of API objects are untyped
@@ -105,15 +131,25 @@ def _labels(holder: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((str(key), _of_type(str, value, "")) for key, value in found.items()))
 
 
+def _at(obj: object, path: tuple[str, ...]) -> object:
+    for name in path:
+        obj = _member(obj, name)
+    return obj
+
+
+def _misplaced(kind: GovernedKind, obj: Object) -> tuple[str, ...]:
+    """Name the binding annotations that stand anywhere above the pod template, where they bind nothing."""
+    holders = [_at(obj, kind.template_path[:depth]) for depth in range(len(kind.template_path))]
+    return tuple(sorted({key for holder in holders for key in _annotations(holder)}))
+
+
 def pod_template(kind: GovernedKind, obj: Object) -> Object:
     """Return the pod template of an object; the object itself where it is a pod.
 
     Raises ValueError where there is none: an object that cannot be read is never judged as if it bound
     nothing.
     """
-    template: object = obj
-    for name in kind.template_path:
-        template = _member(template, name)
+    template = _at(obj, kind.template_path)
     if not isinstance(template, Mapping) or not isinstance(template.get("spec"), Mapping):
         raise ValueError("no pod template")  # noqa: TRY004  # a fault of the object, not of a caller
     return template
@@ -127,7 +163,7 @@ def workload(kind: GovernedKind, obj: Object) -> Workload:
     if kind.is_pod:
         judged: object = (binding, *(spec.get(name) or [] for name in _POD_CONTAINERS))
     else:
-        judged = template
+        judged = _at(obj, kind.judged_path)
     return Workload(
         kind=kind.resource.kind,
         name=str(_member(obj.get("metadata"), "name") or ""),
@@ -136,10 +172,10 @@ def workload(kind: GovernedKind, obj: Object) -> Workload:
         or DEFAULT_SERVICE_ACCOUNT,
         inventory=_name(binding.get(INVENTORY_ANNOTATION)),
         snapshot=_name(binding.get(SNAPSHOT_ANNOTATION)),
-        misplaced=() if kind.is_pod else tuple(sorted(_annotations(obj))),
+        misplaced=_misplaced(kind, obj),
         template=judged,
-        replicas=_of_type(int, _member(obj.get("spec"), "replicas"), 1),
-        paused=_of_type(bool, _member(obj.get("spec"), "paused"), False),
+        replicas=1 if kind.count is None else _of_type(int, _member(obj.get("spec"), kind.count), 1),
+        paused=kind.pause is not None and _of_type(bool, _member(obj.get("spec"), kind.pause), False),
         labels=_labels(template),
     )
 
@@ -148,11 +184,6 @@ def _cel_list(texts: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{text}'" for text in texts) + "]"
 
 
-_TEMPLATE_CHANGE = (
-    "object.spec.?template != oldObject.spec.?template"
-    " || (oldObject.spec.?replicas.orValue(1) == 0 && object.spec.?replicas.orValue(1) > 0)"
-    " || (oldObject.spec.?paused.orValue(false) && !object.spec.?paused.orValue(false))"
-)
 _SCALE_CHANGE = "oldObject.?spec.?replicas.orValue(0) == 0 && object.?spec.?replicas.orValue(0) > 0"
 
 
@@ -165,16 +196,32 @@ def _pod_change() -> str:
     return " || ".join([*spec, *binding])
 
 
+def _template_change(kind: GovernedKind) -> str:
+    path = ".?".join(kind.judged_path)
+    tests = [f"object.?{path} != oldObject.?{path}"]
+    if kind.count is not None:
+        old, new = (f"{side}.?spec.?{kind.count}.orValue(1)" for side in ("oldObject", "object"))
+        tests.append(f"({old} == 0 && {new} > 0)")
+    if kind.pause is not None:
+        old, new = (f"{side}.?spec.?{kind.pause}.orValue(false)" for side in ("oldObject", "object"))
+        tests.append(f"({old} && !{new})")
+    return " || ".join(tests)
+
+
 def governed_change_cel() -> str:
     """Return the predicate in CEL, for every governed kind at once.
 
-    ``request.subResource`` is an absent key on the main resource, hence the optional selection.
+    ``request.subResource`` is an absent key on the main resource, hence the optional selection. The last kind
+    of the table needs no test of its name: the rules let no other through.
     """
+    *named, last = ((kind, _pod_change() if kind.is_pod else _template_change(kind)) for kind in KINDS)
+    choice = "".join(
+        f" : request.resource.resource == '{kind.resource.plural}' ? ({change})" for kind, change in named
+    )
     return (
         "request.operation == 'CREATE'"
         f" || (request.?subResource.orValue('') == '{SCALE}' ? ({_SCALE_CHANGE})"
-        f" : request.resource.resource == 'pods' ? ({_pod_change()})"
-        f" : ({_TEMPLATE_CHANGE}))"
+        f"{choice} : ({last[1]}))"
     )
 
 
