@@ -85,7 +85,6 @@ def kept(rendered: Rendered) -> list[bool]:
     return sorted({"helm.sh/resource-policy" in obj["metadata"].get("annotations", {}) for obj in found})
 
 
-DEFAULT_ARGUMENTS = "--certificates=managed"
 CLOSED = {"networkPolicy.enabled": True}
 BY_ISSUER = {"webhook.certificates.mode": "cert-manager"}
 PROVIDED = {
@@ -140,9 +139,9 @@ CASES: dict[str, Case] = {
     "webhook.resources": Case(LIMITS, lambda r: _memory(r, BOTH[1]), "256Mi", "1Gi"),
     "webhook.certificates.mode": Case(
         "cert-manager",
-        lambda r: (r.names("Certificate", "Issuer"), DEFAULT_ARGUMENTS in r.container(BOTH[0])["args"]),
-        ([], True),
-        (["toolvet-ca", "toolvet-ca", "toolvet-self-signed", "toolvet-webhook"], False),
+        lambda r: (r.names("Certificate", "Issuer"), r.argument(BOTH[0], "--certificates")),
+        ([], "managed"),
+        (["toolvet-ca", "toolvet-ca", "toolvet-self-signed", "toolvet-webhook"], "external"),
     ),
     "webhook.certificates.issuerRef": Case(
         {"name": "corporate", "kind": "ClusterIssuer", "group": "pki.example"},
