@@ -129,18 +129,11 @@ class Team:
         user = as_user or self.people.developer
         return self.kubectl("apply", "--server-side", "-f", "-", as_user=user, given=obj, check=check)
 
-    def refusal(self, obj: Mapping[str, Any], *arguments: str) -> str:
+    def refusal(self, obj: Mapping[str, Any], *arguments: str, as_user: Path | None = None) -> str:
         """Apply what must be refused by the gate; returns the gate's text."""
-        done = self.kubectl(
-            "apply",
-            "--server-side",
-            *arguments,
-            "-f",
-            "-",
-            as_user=self.people.developer,
-            given=obj,
-            check=False,
-        )
+        user = as_user or self.people.developer
+        command = ("apply", "--server-side", *arguments, "-f", "-")
+        done = self.kubectl(*command, as_user=user, given=obj, check=False)
         return self.denial(done)
 
     def roll(self, name: str = AGENT) -> Completed:
