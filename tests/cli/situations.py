@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from story.team import inventory, tool, workload
+from toolvet.kube.kinds import KINDS
 from toolvet.kube.names import API_VERSION
 from toolvet.kube.resources import catalog_from_inventory, snapshot_from_object
 
 APPROVERS = ("reviewer", "second", "robot")
-KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod")
 PAST = "2001-01-01T00:00:00Z"
 TOOLS = (
     (tool("read"),),
@@ -77,7 +77,7 @@ def _situation(draw: random.Random, name: str, namespace: str) -> Situation:
     if draw.random() < 0.25:
         pins = [item["metadata"]["name"] for item in snapshots]
         annotations["toolvet.dev/snapshot"] = draw.choice([*pins, *pins, f"{name}-0123456789abcdef", ""])
-    kind = draw.choice(KINDS)
+    kind = draw.choice(KINDS).resource.kind
     found.workload = workload(kind, name=name, account=account, annotations=annotations)
     found.workload["metadata"]["namespace"] = namespace
     if kind != "Pod" and draw.random() < 0.05:

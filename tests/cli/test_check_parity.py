@@ -95,8 +95,8 @@ class Cluster:
         Warnings are the client's, so that no two calls may share one at a time.
         """
         namespace = obj["metadata"]["namespace"]
-        account = obj["spec"].get("serviceAccountName", "default")
-        if obj["kind"] == "Pod" and account != "default":
+        account = obj["spec"]["serviceAccountName"] if obj["kind"] == "Pod" else "default"
+        if account != "default":
             path = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}
             await admin.create(_ACCOUNTS, namespace, path)
         heard: list[str] = []
