@@ -13,6 +13,7 @@ from toolvet.core.differences import differences
 from toolvet.core.errors import ContractError
 from toolvet.kube.client import HTTP_CONFLICT, ApiError
 from toolvet.kube.names import INVENTORIES, SNAPSHOTS
+from toolvet.kube.reads import last_approved
 from toolvet.kube.resources import (
     catalog_from_inventory,
     catalog_from_snapshot,
@@ -76,6 +77,6 @@ async def _store(session: Session, name: str, inventory: str, live: dict[str, An
 
 
 async def _baseline(session: Session, live: dict[str, Any]) -> ReviewedSnapshot | None:
-    name = ((live.get("status") or {}).get("lastApproved") or {}).get("snapshotName")
+    name = last_approved(live)
     stored = await session.api.get(SNAPSHOTS, session.namespace, name) if name else None
     return None if stored is None else snapshot_from_object(stored)

@@ -117,7 +117,8 @@ async def _nothing() -> None:
     return None
 
 
-def _last_approved(inventory: Object) -> str | None:
+def last_approved(inventory: Object) -> str | None:
+    """Return the name of the snapshot that an inventory's status calls the one approved last."""
     # Only texts depend on a status, so that a strange one is the same as none.
     found: object = inventory
     for name in ("status", "lastApproved", "snapshotName"):
@@ -185,7 +186,7 @@ class Plan:
 
     def _inventory(self, name: str) -> Callable[[Object], Catalog]:
         def parse(obj: Object) -> Catalog:
-            if (baseline := _last_approved(obj)) is not None:
+            if (baseline := last_approved(obj)) is not None:
                 self._baselines[name] = baseline
             catalog = catalog_from_inventory(obj)
             self._tools[name] = _KnownTools(obj["spec"]["tools"], catalog)

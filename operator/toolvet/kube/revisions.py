@@ -32,10 +32,15 @@ def pack(catalog: Catalog) -> dict[str, str]:
 
 def unpack(data: object) -> Catalog:
     """Read the data of a revision; ContractError where it is not ours or damaged."""
+    found: Catalog | None
     try:
-        return _unpacked(data)
+        found = _unpacked(data)
     except (ContractError, KeyError, TypeError, ValueError, binascii.Error, zlib.error):
-        raise ContractError("data", "unreadable") from None
+        found = None
+    # Raised out here: the error of a parser holds what it could not read.
+    if found is None:
+        raise ContractError("data", "unreadable")
+    return found
 
 
 def _unpacked(data: object) -> Catalog:
