@@ -26,7 +26,6 @@ from toolvet.kube.names import CA_MANAGER, SECRETS
 
 pytestmark = pytest.mark.cluster
 
-# A release of its own: its Secrets and its webhook configuration are nobody else's in this session.
 RELEASE = "certificates"
 FULLNAME = "certificates-toolvet"
 CONFIGURATION = f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{FULLNAME}"
@@ -120,6 +119,13 @@ class Release:
         host = f"{self.settings.service}.{self.namespace}.svc"
         version = handshake(folder, (pair["tls.crt"], pair["tls.key"]), trusted or self.bundle(), host)
         return version == "TLSv1.3"
+
+
+@pytest.fixture(scope="module")
+def controlplane() -> Iterator[ControlPlane]:
+    """Start one for this module: a webhook configuration without a gate would stop other tests."""
+    with ControlPlane(audit=True) as bed:
+        yield bed
 
 
 @pytest.fixture(scope="module")
