@@ -1,6 +1,6 @@
 """The API server with our CRDs and our models accept exactly the same objects, and read them the same.
 
-``TOOLVET_PARITY_OBJECTS`` sets how many are drawn (default 3200), ``TOOLVET_PARITY_SEED`` which.
+``TOOLVET_PARITY_OBJECTS`` sets how many are drawn (default 6000), ``TOOLVET_PARITY_SEED`` which.
 
 Left out, each because it is not the CRDs' and the models' to judge:
 
@@ -38,7 +38,7 @@ from parity.objects import KINDS, Object
 from parity.verdicts import Answer, Server, as_stored, fault, read
 from toolvet.core.errors import ContractError
 
-OBJECTS = int(os.environ.get("TOOLVET_PARITY_OBJECTS", "3200"))
+OBJECTS = int(os.environ.get("TOOLVET_PARITY_OBJECTS", "6000"))
 SEED = os.environ.get("TOOLVET_PARITY_SEED", "1")
 SHOWN = 5
 
