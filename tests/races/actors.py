@@ -72,7 +72,7 @@ class Actors:
         return None
 
 
-def _connected(path: Path) -> contextlib.AbstractAsyncContextManager[ApiClient]:
+def connected(path: Path) -> contextlib.AbstractAsyncContextManager[ApiClient]:
     return connect(load(path, None).credentials, user_agent="races", call_timeout=CALL_SECONDS)
 
 
@@ -81,8 +81,8 @@ async def acting(team: Team) -> AsyncIterator[Actors]:
     """Connect as the team's people."""
     people = team.people
     async with (
-        _connected(people.producer) as producer,
-        _connected(people.reviewer) as reviewer,
-        _connected(people.developer) as developer,
+        connected(people.producer) as producer,
+        connected(people.reviewer) as reviewer,
+        connected(people.developer) as developer,
     ):
         yield Actors(team.namespace, producer, reviewer, developer)
