@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -25,9 +26,10 @@ _Wait = Annotated[float, typer.Option(min=1, max=600, metavar="SECONDS", help="H
 
 def register(app: typer.Typer, namespaces: typer.Typer) -> None:
     """Add the commands to the root and to the group ``namespace``."""
-    for group, commands in ((app, (capture, approve, revoke)), (namespaces, (enforce, warn, audit, release))):
-        for command in commands:
-            group.command(no_args_is_help=True)(command)
+    for command in (capture, approve, revoke):
+        app.command(no_args_is_help=True)(command)
+    for name, (mode, text) in _MODES.items():
+        namespaces.command(name, no_args_is_help=True, help=text)(_mode_command(mode))
 
 
 def _print(result: dict[str, Any], form: ResultFormat, names: list[str]) -> None:
@@ -92,71 +94,40 @@ def revoke(
     _print(result, output, [f"catalogapproval.toolvet.dev/{approval}" for approval in result["revoked"]])
 
 
+_MODES = {
+    "enforce": (
+        "enforce",
+        "Refuse governed changes that are not approved; wait until a must-deny dry run is refused.",
+    ),
+    "warn": ("warn", "Allow everything, and warn the caller of what enforce would refuse."),
+    "audit": ("audit", "Allow everything, and leave the verdict in the API server's audit log alone."),
+    "release": (
+        None,
+        "Take the namespace out of governance; needs the verb exempt on catalogpolicies.toolvet.dev.",
+    ),
+}
+"""By command: the mode it sets, and its help."""
+
 _Target = Annotated[str, typer.Argument(metavar="NAMESPACE", help="The namespace.")]
 
 
-def _set_mode(
-    namespace: str,
-    mode: str | None,
-    wait: float,
-    kubeconfig: Kubeconfig,
-    context: Context,
-    output: ResultFormat,
-) -> None:
-    from toolvet.cli.mode import set_mode  # noqa: PLC0415  # start-up stays light
-    from toolvet.cli.session import run_in_cluster  # noqa: PLC0415  # the same
-    from toolvet.kube.names import Mode  # noqa: PLC0415  # the same
+def _mode_command(mode: str | None) -> Callable[..., None]:
+    def command(
+        namespace: _Target,
+        *,
+        wait: _Wait = 30.0,
+        kubeconfig: Kubeconfig = None,
+        context: Context = None,
+        output: _Output = ResultFormat.NAME,
+    ) -> None:
+        from toolvet.cli.mode import set_mode  # noqa: PLC0415  # start-up stays light
+        from toolvet.cli.session import run_in_cluster  # noqa: PLC0415  # the same
+        from toolvet.kube.names import Mode  # noqa: PLC0415  # the same
 
-    chosen = None if mode is None else Mode(mode)
-    result = run_in_cluster(
-        kubeconfig, context, None, lambda session: set_mode(session, namespace, chosen, wait)
-    )
-    _print(result, output, [f"namespace/{namespace}"])
+        chosen = None if mode is None else Mode(mode)
+        result = run_in_cluster(
+            kubeconfig, context, None, lambda session: set_mode(session, namespace, chosen, wait)
+        )
+        _print(result, output, [f"namespace/{namespace}"])
 
-
-def enforce(
-    namespace: _Target,
-    *,
-    wait: _Wait = 30.0,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    output: _Output = ResultFormat.NAME,
-) -> None:
-    """Refuse governed changes that are not approved; wait until a must-deny dry run is refused."""
-    _set_mode(namespace, "enforce", wait, kubeconfig, context, output)
-
-
-def warn(
-    namespace: _Target,
-    *,
-    wait: _Wait = 30.0,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    output: _Output = ResultFormat.NAME,
-) -> None:
-    """Allow everything, and warn the caller of what enforce would refuse."""
-    _set_mode(namespace, "warn", wait, kubeconfig, context, output)
-
-
-def audit(
-    namespace: _Target,
-    *,
-    wait: _Wait = 30.0,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    output: _Output = ResultFormat.NAME,
-) -> None:
-    """Allow everything, and leave the verdict in the API server's audit log alone."""
-    _set_mode(namespace, "audit", wait, kubeconfig, context, output)
-
-
-def release(
-    namespace: _Target,
-    *,
-    wait: _Wait = 30.0,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    output: _Output = ResultFormat.NAME,
-) -> None:
-    """Take the namespace out of governance; needs the verb exempt on catalogpolicies.toolvet.dev."""
-    _set_mode(namespace, None, wait, kubeconfig, context, output)
+    return command
