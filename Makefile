@@ -3,6 +3,7 @@ PYTHON ?= python3
 UV_VERSION = 0.13.9
 UV = .tools/bin/uv
 RUN = $(UV) run --frozen --no-sync
+WORKERS ?= 2
 BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ sandbox: controlplane ## the same set-up left running with an empty enforce name
 	@$(BED) -m demo sandbox
 
 test: controlplane ## every test, against the real control plane; T=tests/core K=pattern narrow it
-	@$(RUN) pytest $(or $(T),tests) $(if $(K),-k "$(K)")
+	@$(RUN) pytest $(if $(T)$(K),,-n $(WORKERS) --dist loadfile) $(or $(T),tests) $(if $(K),-k "$(K)")
 
 lint: setup ## format check, lint, types, import contracts
 	@$(RUN) ruff format --check .

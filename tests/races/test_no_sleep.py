@@ -1,15 +1,17 @@
 """An answer that has arrived is seen: no loop of change, review and rollout ever needs a pause."""
 
 import asyncio
+import os
 import time
 
 from controlplane.waiting import wait_until
 from races.actors import acting
 from story.team import AGENT, Team, tool, workload
 
-LOOPS = 500
-COMMAND_LOOPS = 20
-PAIRS = 200
+FULL = os.environ.get("TOOLVET_FULL") == "1"
+LOOPS = 500 if FULL else 100
+COMMAND_LOOPS = 20 if FULL else 5
+PAIRS = 200 if FULL else 60
 AT_ONCE = 10
 DRIFT_SECONDS = 5.0
 
