@@ -58,7 +58,7 @@ class _SecretVolume:
 class Installation:
     """The chart and, as long as the block runs, one gate and one controller; more can be started.
 
-    ``processes`` false: none is started but those that are asked for.
+    ``processes`` false: none is started but those that are asked for. ``tls`` is the gates' volume.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Installation:
         self.gate_port = free_port()
         self.chart = install_chart(self.bed, gate_port=self.gate_port, values=self._values)
         self.namespace = self.chart.namespace
-        self._tls = self.bed.directory / "volumes" / "tls"
-        self._volume = _SecretVolume(self.bed, self.namespace, f"{self.chart.fullname}-tls", self._tls)
+        self.tls = self.bed.directory / "volumes" / "tls"
+        self._volume = _SecretVolume(self.bed, self.namespace, f"{self.chart.fullname}-tls", self.tls)
         self._volume.start()
         if self._processes:
             self.start_controller()
@@ -123,7 +123,7 @@ class Installation:
     def start_gate(self, *, port: int | None = None, api_port: int | None = None) -> Process:
         """Start one more gate and wait until it is ready."""
         account = self.chart.webhook_service_account
-        extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self._tls)]
+        extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self.tls)]
         process = self._run("webhook", account, self.chart.webhook_args, extra, api_port)
         self.gates.append(process)
 

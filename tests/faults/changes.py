@@ -9,7 +9,8 @@ import asyncio
 import itertools
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,8 @@ from controller.objects import approval, binding, catalog, deployment, inventory
 from controlplane.bed import ControlPlane
 from controlplane.waiting import wait_until
 from toolvet.core.binding import Catalog
-from toolvet.kube.client import ApiClient, ApiError
+from toolvet.kube.client import ApiClient, ApiError, connect
+from toolvet.kube.kubeconfig import load
 from toolvet.kube.names import (
     ADMISSION_POLICY_BINDINGS,
     APPROVAL_GUARD,
@@ -119,13 +121,19 @@ class Scene:
 
     async def create(self, agent: str, namespace: str) -> str | None:
         """Create a Deployment of an agent."""
-        obj = deployment(f"{agent}-{next(self.numbers)}", agent)
-        return await refusal_of(self.admin.apply(DEPLOYMENTS, namespace, obj, manager="tests"))
+        return await create(self.admin, namespace, agent, next(self.numbers))
 
     def _dry_run(self, user: ApiClient, name: str, patch: dict[str, Any]) -> Awaitable[str | None]:
         # `scale` is a subresource, hence the path by hand.
         path = f"{DEPLOYMENTS.path(self.namespace)}/{name}"
         return refusal_of(user._call("PATCH", path, {"dryRun": "All"}, patch, _MERGE))
+
+
+async def create(user: ApiClient, namespace: str, agent: str, number: int) -> str | None:
+    """Create a Deployment of an agent; nothing is made of it, so that many cost the cluster little."""
+    obj = deployment(f"{agent}-{number}", agent)
+    obj["spec"]["paused"] = True
+    return await refusal_of(user.apply(DEPLOYMENTS, namespace, obj, manager="tests"))
 
 
 async def refusal_of(change: Awaitable[object]) -> str | None:
@@ -157,12 +165,12 @@ async def set_scene(scene: Scene) -> None:
     }
     await admin.apply(POLICIES, None, policy, manager="tests")
     # Approved before the guard was there: whoever wrote that may have been anybody.
-    await _agent(scene, namespace, "guard-no")
+    await approve(admin, namespace, "guard-no")
     await _renew_guard(scene)
     for agent in ("inventory", "policy", "snapshot", "approvals", "guard", "parent", "review"):
-        await _agent(scene, namespace, agent)
-    await _agent(scene, scene.strict, "policy-no")
-    await _agent(scene, namespace, "approvals-no")
+        await approve(admin, namespace, agent)
+    await approve(admin, scene.strict, "policy-no")
+    await approve(admin, namespace, "approvals-no")
     revoked = {"spec": {"revoked": True}}
     await admin.merge(APPROVALS, namespace, "approvals-no", revoked)
     for agent in ("inventory-no", "snapshot-no", "parent-no"):
@@ -170,17 +178,40 @@ async def set_scene(scene: Scene) -> None:
     for agent in ("parent", "parent-no", "review"):
         await admin.apply(DEPLOYMENTS, namespace, deployment(agent, agent), manager="tests")
     for name in (namespace, scene.strict):
-        scene.bed.api("PATCH", f"/api/v1/namespaces/{name}", {"metadata": {"labels": _MODE}})
+        govern(scene.bed, name)
     await _in_force(scene)
+
+
+def govern(bed: ControlPlane, namespace: str) -> None:
+    """Put a namespace into enforce mode; the API server's informers follow in a moment."""
+    bed.api("PATCH", f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": _MODE}})
+
+
+@asynccontextmanager
+async def governed(bed: ControlPlane) -> AsyncIterator[tuple[str, ApiClient]]:
+    """An enforced namespace with two agents, one approved (``yes``) and one not (``no``), and its admin."""
+    credentials = load(bed.kubeconfig(), None).credentials
+    async with connect(credentials, user_agent="faults", connections=200) as admin:
+        with bed.namespace("governed-") as namespace:
+            await approve(admin, namespace, "yes")
+            await admin.apply(INVENTORIES, namespace, inventory(tools("no"), "no"), manager="tests")
+            govern(bed, namespace)
+            deadline = time.monotonic() + IN_FORCE_SECONDS
+            for number in itertools.count():
+                if await create(admin, namespace, "no", number) is not None:
+                    break
+                assert time.monotonic() < deadline, "the namespace is not governed"
+            assert await create(admin, namespace, "yes", 0) is None
+            yield namespace, admin
 
 
 def tools(agent: str) -> Catalog:
     return catalog(binding("read"), binding(agent))
 
 
-async def _agent(scene: Scene, namespace: str, agent: str) -> None:
+async def approve(admin: ApiClient, namespace: str, agent: str) -> None:
     """Publish a catalog and approve it."""
-    admin, live = scene.admin, tools(agent)
+    live = tools(agent)
     await admin.apply(INVENTORIES, namespace, inventory(live, agent), manager="tests")
     taken = await admin.apply(SNAPSHOTS, namespace, snapshot(live, agent), manager="tests")
     await admin.apply(APPROVALS, namespace, approval(taken, name=agent), manager="tests")
