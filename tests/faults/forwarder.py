@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from faults.background import Background
 
@@ -16,7 +16,7 @@ class Forwarder(Background):
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._turn = itertools.cycle([port])
+        self._turn: Iterator[int] = iter(())
         self._open_connections: set[asyncio.StreamWriter] = set()
         self.accepted = 0
 
@@ -41,8 +41,11 @@ class Forwarder(Background):
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
+        port = next(self._turn, None)
         try:
-            inner, outer = await asyncio.open_connection(_LOOPBACK, next(self._turn))
+            if port is None:
+                raise ConnectionRefusedError("nobody is behind the Service")
+            inner, outer = await asyncio.open_connection(_LOOPBACK, port)
         except OSError:
             writer.transport.abort()
             return

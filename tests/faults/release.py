@@ -30,6 +30,7 @@ class Release:
                 yield gates
                 assert [gate.poll() for gate in gates] == [None] * number, "a gate ended"
             finally:
+                self.service.lead_to([])
                 for gate in self.installed.gates:
                     gate.stop()
                 self.installed.gates.clear()
