@@ -221,6 +221,12 @@ class Proxy(Background):
 
     async def _half(self, request: web.Request, fault: Fault) -> web.StreamResponse:
         """Send the first half of an answer; the rest later, or never."""
+        if "watch" in request.query:
+            # It has no end, hence no middle.
+            if fault.kind is Kind.TRUNCATED:
+                _abort(request.transport)
+            await fault.over.wait()
+            return await self._pass(request)
         async with self._forwarded(request) as upstream:
             body = await upstream.read()
             response = web.StreamResponse(status=upstream.status, headers=_headers(upstream.headers))
