@@ -8,7 +8,7 @@ import pytest
 
 from core.build import NOW
 from kube.objects import governed
-from kube.test_reads import BEFORE, NAMESPACE, WANTED, server
+from kube.scripted import BEFORE, NAMESPACE, WANTED, server
 from toolvet.core.approval import Tally
 from toolvet.core.decision import Decision, Verdict
 from toolvet.core.denial import MAX_TEXT_BYTES, denial_text
