@@ -20,6 +20,7 @@ from controlplane.ports import free_port
 from controlplane.processes import Process
 from controlplane.projection import project
 from controlplane.waiting import wait_until
+from crds.objects import approval
 
 SOON = 30.0
 HOST = f"toolvet-webhook.{NAMESPACE}.svc"
@@ -107,6 +108,15 @@ def test_a_gate_gets_ready_by_itself_once_everything_works_and_stays_so(gate: Ga
     gate.configure(gate.trusted)
     bed.kubectl("delete", BINDING, "--ignore-not-found")
     assert gate.told() == ["certificate", "trust"]
+    # The API server enforces a binding for a moment longer than it exists.
+    forged = json.dumps(approval(approvedBy="somebody-else"))
+    wait_until(
+        lambda: (
+            bed.kubectl("create", "--dry-run=server", "-f", "-", input=forged, check=False).returncode == 0
+        ),
+        SOON,
+        "the guard is still in force",
+    )
     gate.serve(gate.trusted)
     gate.comes_to("certificate", "trust", "approval_guard")
     assert not gate.ready()

@@ -4,9 +4,14 @@ import asyncio
 import os
 import time
 
+import pytest
+
 from controlplane.waiting import wait_until
 from races.actors import acting
 from story.team import AGENT, Team, tool, workload
+from toolvet.core.errors import ContractError
+from toolvet.kube.names import APPROVALS
+from toolvet.kube.resources import manifest, snapshot_from_object
 
 FULL = os.environ.get("TOOLVET_FULL") == "1"
 LOOPS = 500 if FULL else 100
@@ -142,6 +147,17 @@ async def test_another_snapshot_under_the_first_digits_of_the_live_one_does_not_
         forged.pop("status", None)
         forged["spec"] = {**stored["spec"], "bindings": [tool("harmless")]}
         forged["spec"].pop("capturedBy", None)
-        team.apply(forged, as_user=team.people.reviewer)
-        await actors.approve(snapshot)
+        team.kubectl("create", "-f", "-", as_user=team.people.reviewer, given=forged)
+        with pytest.raises(ContractError, match=r"^snapshot: digest_mismatch$"):
+            await actors.approve(snapshot)
+        held = snapshot_from_object(team.get("tvsnap", snapshot))
+        spec = {
+            "inventoryName": AGENT,
+            "snapshotName": snapshot,
+            "snapshotDigest": held.evidence.digest,
+            "catalogDigest": stored["spec"]["catalogDigest"],
+            "approvedBy": "reviewer",
+        }
+        by_hand = manifest(APPROVALS, f"{snapshot}-by-hand", team.namespace, spec)
+        team.kubectl("create", "-f", "-", as_user=team.people.reviewer, given=by_hand)
         assert str(await actors.apply()).startswith("not_approved: ")

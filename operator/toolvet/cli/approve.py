@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from toolvet.cli.output import print_note
 from toolvet.cli.session import Session
-from toolvet.core.approval import ApprovalState, ReviewedSnapshot, approval_state
+from toolvet.core.approval import ApprovalState, ReviewedSnapshot, approval_state, snapshot_name
 from toolvet.core.denial import short_digest
 from toolvet.core.errors import ContractError
 from toolvet.core.policy import BUILT_IN
@@ -57,6 +57,9 @@ async def _approvals(session: Session, snapshot: str) -> list[dict[str, Any]]:
 async def approve(session: Session, name: str, expires: str | None, now: datetime) -> dict[str, Any]:
     """Approve a snapshot as the caller; an approval of theirs that counts already is left as it is."""
     snapshot = await _snapshot(session, name)
+    if name != snapshot_name(snapshot.inventory_name, snapshot.catalog.digest):
+        # Nobody would find it by the digest of what it holds; an approval of it could never count.
+        raise ContractError("snapshot", "digest_mismatch")
     user = await session.user_name()
     await _note_if_not_live(session, snapshot)
     ends = None if expires is None else expiry(expires, now)

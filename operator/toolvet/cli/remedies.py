@@ -49,6 +49,8 @@ REMEDIES: Final = MappingProxyType(
         " it with kubectl.",
         "inventory: not_found": "No ToolInventory of that name there: kubectl get"
         " toolinventories -n NAMESPACE.",
+        "snapshot: digest_mismatch": "Its name and its tools do not belong together: have it deleted, then"
+        " capture again.",
         "snapshot: not_found": "No snapshot of that name there: kubectl toolvet capture INVENTORY makes it.",
         "approval: not_found": "Neither an approval nor an approved snapshot of that name is there.",
         "namespace: not_found": "There is no such namespace.",
