@@ -222,20 +222,20 @@ async def _renew_guard(scene: Scene) -> None:
     guard = await scene.admin.get(ADMISSION_POLICY_BINDINGS, None, APPROVAL_GUARD)
     assert guard is not None
     metadata = {key: guard["metadata"][key] for key in ("name", "labels", "annotations")}
-    await _next_second(scene)
+    await asyncio.to_thread(next_second, scene.bed)
     await scene.admin.delete(ADMISSION_POLICY_BINDINGS, None, APPROVAL_GUARD)
     fresh = {**guard, "metadata": metadata}
     await scene.admin.create(ADMISSION_POLICY_BINDINGS, None, fresh)
-    await _next_second(scene)
+    await asyncio.to_thread(next_second, scene.bed)
 
 
-async def _next_second(scene: Scene) -> None:
+def next_second(bed: ControlPlane) -> None:
     """Wait until the API server stamps what is made with another second than now."""
 
     def stamp() -> str:
-        body = {"metadata": {"generateName": "stamp-"}}
-        path = f"/api/v1/namespaces/{scene.namespace}/configmaps?dryRun=All"
-        return str(scene.bed.api("POST", path, body)["metadata"]["creationTimestamp"])
+        path = "/api/v1/namespaces/default/configmaps?dryRun=All"
+        made = bed.api("POST", path, {"metadata": {"generateName": "stamp-"}})
+        return str(made["metadata"]["creationTimestamp"])
 
     now = stamp()
     wait_until(lambda: stamp() != now, 5, "the API server's clock stands still")

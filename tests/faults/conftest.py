@@ -4,6 +4,7 @@ import pytest
 
 from controlplane.bed import ControlPlane
 from controlplane.installation import Installation
+from faults.changes import next_second
 from faults.forwarder import Forwarder
 from faults.proxy import Proxy
 from faults.release import Release
@@ -17,6 +18,7 @@ def release() -> Iterator[Release]:
         Installation(bed, processes=False) as installed,
         Forwarder(installed.gate_port) as service,
     ):
+        next_second(bed)  # approvals count that are younger than the guard of approvers
         yield Release(installed, service)
 
 

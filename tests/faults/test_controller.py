@@ -60,4 +60,6 @@ async def _bites(fault: Fault, proxy: Proxy, play: Play, writer: Writer) -> None
     with proxy.inject(fault):
         for name in play.agents:
             await writer.edit(name)
-        await asyncio.to_thread(wait_until, lambda: fault.hits >= ENOUGH, BITES_SECONDS, "no requests")
+        # Where the watch itself is frozen, nothing else is asked.
+        enough = 1 if fault.kind is Kind.FREEZE else ENOUGH
+        await asyncio.to_thread(wait_until, lambda: fault.hits >= enough, BITES_SECONDS, "no requests")

@@ -26,7 +26,7 @@ FULL = os.environ.get("TOOLVET_FULL") == "1"
 KILLS, EDITS = (200, 500) if FULL else (15, 60)
 LEASE_SECONDS = 2
 TAKEOVER_SECONDS = 30.0
-LEADS_FOR = 1.5  # seconds at most, before it is killed
+LEADS_FOR = 1.0  # seconds at most, before it is killed
 AT_WORK = 0.7  # of the kills come soon after a leader's first write
 WRITES_WITHIN = LEASE_SECONDS + LEADS_FOR  # spread over the time without a leader too
 

@@ -103,7 +103,11 @@ QUICK = [Kind.CUT, Kind.ERROR, Kind.TOO_MANY, Kind.NOT_SERVED, Kind.GARBAGE, Kin
 
 def together(reads: list[Read]) -> list[list[Read]]:
     """Group reads that can fail at once without one hiding the other."""
-    return [[read for read in reads if not read.shared], *([read] for read in reads if read.shared)]
+    groups = [[read for read in reads if not read.shared], *([read] for read in reads if read.shared)]
+    # Whoever is asked about a binding that goes away is not asked about approvers.
+    review = groups.pop()
+    groups[-1] += review
+    return groups
 
 
 @pytest.mark.parametrize("kind", [*QUICK, Kind.FREEZE], ids=lambda kind: kind.name.lower())

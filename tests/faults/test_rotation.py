@@ -26,7 +26,7 @@ from toolvet.kube.names import SECRETS, WEBHOOK_CONFIGURATIONS
 
 A_SECOND = 20
 SERVED_SECONDS = 20.0
-WRITES_WHILE_WRONG = 30
+WRITES_WHILE_WRONG = 25  # longer than between two looks of the gate
 OLD = timedelta(days=61)  # a leaf of that age is due, and still valid
 NEARLY_OVER = timedelta(days=300)  # an authority of that age does not outlive a leaf made now
 
