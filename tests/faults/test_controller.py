@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import time
 
 from controlplane.waiting import POLL_SECONDS, wait_until
@@ -13,10 +14,12 @@ from toolvet.kube.client import connect
 from toolvet.kube.kubeconfig import load
 
 AGENTS = [f"agent-{number}" for number in range(6)]
+CALLS = re.compile("^(?!.*[?&]watch=)")
+"""All but watches: those stay whole, so that nothing but a retry of its own makes a pass right."""
 FAULTS = [
     Fault(Kind.CUT),
-    Fault(Kind.ERROR, share=0.3),
-    Fault(Kind.TOO_MANY),
+    Fault(Kind.ERROR, CALLS, share=0.3),
+    Fault(Kind.TOO_MANY, CALLS),
     Fault(Kind.SLOW, seconds=0.5),
     Fault(Kind.FREEZE),
     Fault(Kind.TRUNCATED, share=0.5),
