@@ -74,13 +74,16 @@ class Pair:
         self.installed.controllers.clear()
 
 
-def _rounds(chance: random.Random, agents: list[str]) -> list[list[str]]:
-    """Say which agents are edited between one kill and the next."""
-    wanted = [name for name in agents for _ in range(EDITS_EACH)][:EDITS]
-    chance.shuffle(wanted)
-    rounds: list[list[str]] = [[] for _ in range(KILLS)]
-    for name in wanted:
-        chance.choice(rounds).append(name)
+def _rounds(chance: random.Random, agents: list[str]) -> list[list[tuple[str, int]]]:
+    """Say which agents are edited between one kill and the next, and by how many writers at once."""
+    each = [2, 2, *[1] * (EDITS_EACH - 4)]
+    rounds: list[list[tuple[str, int]]] = [[] for _ in range(KILLS)]
+    left = EDITS
+    units = [(name, count) for name in agents for count in each]
+    for name, at_once in chance.sample(units, len(units)):
+        if at_once <= left:
+            left -= at_once
+            chance.choice(rounds).append((name, at_once))
     return rounds
 
 
@@ -126,10 +129,12 @@ async def _kill_and_edit(chance: random.Random, pair: Pair, play: Play, writers:
         await writer.edit(name)
 
     caught = 0
-    for names in _rounds(chance, play.agents):
+    for wanted in _rounds(chance, play.agents):
         async with asyncio.TaskGroup() as edits:
-            for name in names:
-                edits.create_task(edit(chance.choice(writers), name, chance.uniform(0, WRITES_WITHIN)))
+            for name, at_once in wanted:
+                after = chance.uniform(0, WRITES_WITHIN)
+                for writer in chance.sample(writers, at_once):
+                    edits.create_task(edit(writer, name, after))
             leader = await pair.leader()
             if chance.random() < AT_WORK:
                 await play.begins()
