@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from controlplane.bed import ControlPlane
+from controlplane.commands import run
 from controlplane.installation import Installation
 from controlplane.people import invite
 
@@ -19,7 +20,7 @@ def play() -> None:
         admin = bed.kubeconfig()
         environment = bed.command_environment()
         toolvet = Path(sys.executable).parent / "toolvet"
-        bed.run([toolvet, "namespace", "enforce", NAMESPACE, "--kubeconfig", admin])
+        run([toolvet, "namespace", "enforce", NAMESPACE, "--kubeconfig", admin], environment)
         print(
             f"""
 Toolvet runs on an embedded control plane; namespace {NAMESPACE} is enforced and empty.

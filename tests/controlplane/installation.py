@@ -21,6 +21,7 @@ from controlplane.projection import project, secret_files
 from controlplane.waiting import wait_until
 
 READY_SECONDS = 30.0
+TOKEN_SECONDS = 24 * 3600  # nobody renews the tokens here, and a sandbox may run for long
 _LOOK_SECONDS = 0.3
 _LOOPBACK = "127.0.0.1"
 
@@ -96,7 +97,7 @@ class Installation:
         self._started += 1
         identity = f"{name}-{self._started}"
         folder = self.bed.directory / "volumes" / identity
-        self.bed.service_account(self.namespace, account, folder)
+        self.bed.service_account(self.namespace, account, folder, seconds=TOKEN_SECONDS)
         environment = {
             "PATH": os.environ["PATH"],
             "POD_NAME": identity,
