@@ -37,6 +37,7 @@ def test_a_playground_that_leaves_nothing_behind(tmp_path: Path) -> None:
         exported = dict(re.findall(r"export (KUBECONFIG|PATH)=(.*)", told.read_text()))
         kubeconfig = Path(exported["KUBECONFIG"])
         environment = {
+            "HOME": str(tmp_path),  # kubectl keeps a cache there
             "KUBECONFIG": str(kubeconfig),
             "PATH": exported["PATH"].replace("$PATH", os.environ["PATH"]),
         }
