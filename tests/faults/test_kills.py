@@ -116,8 +116,8 @@ async def test_killed_at_random_instants(release: Release) -> None:
     overtaken = sum(writer.overtaken for writer in writers)
     print(
         f"{KILLS} kills, {caught} of them with work undone; {made - len(agents)} edits,"
-        f" {overtaken} overtaken; {pair.ended_themselves} ended themselves; converged {seconds:.1f} s after the last;"
-        f" history {kept} of {made} generations, {told} Events"
+        f" {overtaken} overtaken; {pair.ended_themselves} ended themselves;"
+        f" converged {seconds:.1f} s after the last; history {kept} of {made} generations, {told} Events"
     )
 
 
