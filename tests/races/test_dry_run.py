@@ -5,6 +5,7 @@ import json
 import random
 from typing import Any
 
+from controlplane.waiting import wait_until
 from core.build import seeded
 from races.actors import GATE, connected
 from story.team import AGENT, Team, tool, workload
@@ -13,6 +14,7 @@ from toolvet.kube.kinds import KINDS
 
 COUNT = 1_000
 AT_ONCE = 8
+SETTLED_SECONDS = 10.0
 RESOURCES = {kind.resource.kind: kind.resource for kind in KINDS}
 ACCOUNTS = (AGENT, "unreviewed", "default", "loose")
 INVENTORIES = (None, None, AGENT, "unreviewed", "missing", "", "No Name")
@@ -45,16 +47,19 @@ async def _verdict(api: ApiClient, namespace: str, obj: dict[str, Any], *, dry_r
 
 
 def _stored_writes(team: Team, skip: int) -> list[tuple[str, str]]:
-    """Every write that reached etcd since a line of the audit log, but for Lease renewals."""
+    """Every write in the team's namespace, by anybody, that reached etcd since a line of the audit log."""
     found = []
     with team.bed.audit_log.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             if number < skip:
                 continue
             event = json.loads(line)
-            resource = event.get("objectRef", {}).get("resource", "")
+            target = event.get("objectRef", {})
+            resource = target.get("resource", "")
             dry = "dryRun=All" in event["requestURI"]
-            if event["verb"] in WRITES and not dry and resource not in NOT_STORED | {"leases"}:
+            if target.get("namespace") != team.namespace or event["verb"] not in WRITES or dry:
+                continue
+            if resource not in NOT_STORED:
                 found.append((event["user"]["username"], resource))
     return found
 
@@ -64,6 +69,14 @@ def _lines(team: Team) -> int:
         return sum(1 for _ in log)
 
 
+def _settled(team: Team, snapshot: str) -> bool:
+    """Tell whether the controller has written all that the preparation of the test gives it to write."""
+    inventories = [team.get("tvinv", name) for name in (AGENT, "unreviewed")]
+    seen = all("catalogDigest" in item.get("status", {}) for item in inventories)
+    approved = inventories[0].get("status", {}).get("lastApproved", {}).get("snapshotName") == snapshot
+    return seen and approved and team.get("tvsnap", snapshot).get("status", {}).get("previewValid") is True
+
+
 async def test_a_dry_run_says_what_the_apply_says_and_stores_nothing(team: Team) -> None:
     team.publish(tool("read"))
     approved = team.review()
@@ -71,6 +84,7 @@ async def test_a_dry_run_says_what_the_apply_says_and_stores_nothing(team: Team)
     team.kubectl("create", "serviceaccount", "loose", as_user=team.people.developer)
     for name in (AGENT, "unreviewed"):
         team.kubectl("create", "serviceaccount", name, as_user=team.people.developer)
+    wait_until(lambda: _settled(team, approved), SETTLED_SECONDS, "the controller has not caught up")
     pins = (None, None, None, approved, f"{AGENT}-0123456789abcdef", "")
     draw = seeded(20_261_130)
     objects = [_random_workload(draw, number, pins) for number in range(COUNT)]
