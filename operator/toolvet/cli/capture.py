@@ -8,6 +8,7 @@ from toolvet.cli.changes import describe
 from toolvet.cli.output import print_note
 from toolvet.cli.session import Session
 from toolvet.core.approval import ReviewedSnapshot, snapshot_name
+from toolvet.core.binding import Catalog
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import differences
 from toolvet.core.errors import ContractError
@@ -30,7 +31,7 @@ async def capture(session: Session, inventory: str) -> dict[str, Any]:
         raise ContractError("inventory", "not_found")
     catalog = catalog_from_inventory(live)
     name = snapshot_name(inventory, catalog.digest)
-    created = await _store(session, name, inventory, live)
+    created = await _store(session, name, inventory, catalog)
     baseline = await _baseline(session, live)
     found = differences(baseline.catalog, catalog) if baseline is not None else ()
     print_note(
@@ -52,8 +53,7 @@ async def capture(session: Session, inventory: str) -> dict[str, Any]:
     }
 
 
-async def _store(session: Session, name: str, inventory: str, live: dict[str, Any]) -> bool:
-    catalog = catalog_from_inventory(live)
+async def _store(session: Session, name: str, inventory: str, catalog: Catalog) -> bool:
     spec = {
         "inventoryName": inventory,
         "catalogDigest": catalog.digest,
