@@ -7,8 +7,13 @@ from typing import Any
 from contracts.vectors.vector_codec import decode
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json
-from toolvet.core.catalog_diff import FieldChange, ToolCatalogDiff, ToolChange, diff_tool_catalogs
-from toolvet.core.eligibility import EligibilityReport
+from toolvet.core.catalog_diff import (
+    ToolCatalogChange,
+    ToolCatalogDiff,
+    ToolCatalogFieldChange,
+    diff_tool_catalogs,
+)
+from toolvet.core.eligibility import CatalogEligibility
 from toolvet.core.identifiers import (
     ActionId,
     GovernanceKind,
@@ -118,11 +123,11 @@ def _catalog_diff(case: dict[str, Any]) -> Results:
                 baseline, candidate = ToolInventory.from_dict(baseline), ToolInventory.from_dict(candidate)
             return _diff_results(diff_tool_catalogs(baseline, candidate))
         case "field_change":
-            return {"value": FieldChange(**_decoded(case["args"])).to_dict()}
+            return {"value": ToolCatalogFieldChange(**_decoded(case["args"])).to_dict()}
         case "change":
             arguments = _decoded(case["args"])
-            arguments["fields"] = _each(lambda item: FieldChange(**item), arguments["fields"])
-            return {"value": ToolChange(**arguments).to_dict()}
+            arguments["fields"] = _each(lambda item: ToolCatalogFieldChange(**item), arguments["fields"])
+            return {"value": ToolCatalogChange(**arguments).to_dict()}
         case "construct":
             arguments = _decoded(case["args"])
             for name in ("added", "removed", "unchanged"):
@@ -132,9 +137,9 @@ def _catalog_diff(case: dict[str, Any]) -> Results:
     raise AssertionError(f"unknown op {case['op']}")
 
 
-def _typed_change(document: dict[str, Any]) -> ToolChange:
-    fields = tuple(FieldChange(**field) for field in document["fields"])
-    return ToolChange(**document | {"fields": fields})
+def _typed_change(document: dict[str, Any]) -> ToolCatalogChange:
+    fields = tuple(ToolCatalogFieldChange(**field) for field in document["fields"])
+    return ToolCatalogChange(**document | {"fields": fields})
 
 
 def _each(build: Callable[[Any], object], items: Any) -> Any:
@@ -185,7 +190,7 @@ def _snapshot(case: dict[str, Any]) -> Results:
             reasons = arguments["reasons"]
             if arguments.get("as_tuple", True):
                 reasons = tuple(reasons)
-            return {"report": EligibilityReport(arguments["snapshot_digest"], reasons).to_dict()}
+            return {"report": CatalogEligibility(arguments["snapshot_digest"], reasons).to_dict()}
     raise AssertionError(f"unknown op {case['op']}")
 
 

@@ -1,6 +1,5 @@
 """Records beyond the vectors: drawn identifiers, exact types, errors and representations without values."""
 
-import secrets
 import traceback
 from collections import UserDict
 from enum import StrEnum
@@ -10,7 +9,7 @@ import pytest
 from core.build import LONGEST_NAMESPACE, binding, catalog, digest, snapshot
 from toolvet.core.binding import Catalog, RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json, domain_digest
-from toolvet.core.eligibility import BINDING_CODES, EligibilityReport
+from toolvet.core.eligibility import BINDING_CODES, CatalogEligibility
 from toolvet.core.errors import ContractError, CorrelationIdError, GovernanceIdError, ToolInventoryError
 from toolvet.core.identifiers import (
     ActionId,
@@ -29,15 +28,15 @@ CANARY = "canary"
 
 @pytest.mark.parametrize(("kind", "prefix"), [(RunId, "run_"), (ActionId, "act_")])
 def test_identifiers_are_drawn_from_the_source_given(kind, prefix) -> None:
-    assert str(kind.generate(lambda count: b"\xab" * count)) == prefix + "ab" * 16
-    assert kind.generate(secrets.token_bytes) != kind.generate(secrets.token_bytes)
+    assert str(kind.generate(token_source=lambda count: b"\xab" * count)) == prefix + "ab" * 16
+    assert kind.generate() != kind.generate()
 
 
 @pytest.mark.parametrize("drawn", [b"", b"a" * 15, b"a" * 17, "a" * 16, bytearray(16), None, 16])
 def test_a_source_that_gives_something_else_is_refused(drawn) -> None:
     for kind in (RunId, ActionId):
         with pytest.raises(CorrelationIdError) as caught:
-            kind.generate(lambda _: drawn)
+            kind.generate(token_source=lambda _: drawn)
         assert caught.value.code == "invalid_token_source"
 
 
@@ -90,7 +89,7 @@ def _record(**members: object) -> dict[str, object]:
         lambda: schema_digest({CANARY: {CANARY}}, None),
         lambda: schema_digest({CANARY: float("nan")}, None),
         lambda: parse_governance_id(f"{CANARY}:a.b/c", GovernanceKind.TOOL),
-        lambda: EligibilityReport(digest("x"), (CANARY,)),
+        lambda: CatalogEligibility(digest("x"), (CANARY,)),
     ],
 )  # fmt: skip
 def test_no_error_repeats_a_value(make) -> None:
@@ -168,7 +167,7 @@ def test_the_longest_identifier_parses() -> None:
 
 
 def test_a_report_is_eligible_exactly_without_reasons() -> None:
-    assert EligibilityReport(digest("x")).to_dict() == {
+    assert CatalogEligibility(digest("x")).to_dict() == {
         "snapshot_digest": digest("x"),
         "status": "eligible",
         "preview_valid": True,
@@ -176,7 +175,7 @@ def test_a_report_is_eligible_exactly_without_reasons() -> None:
         "reasons": [],
     }
     for code in BINDING_CODES:
-        report = EligibilityReport(digest("x"), (code, code))
+        report = CatalogEligibility(digest("x"), (code, code))
         assert report.reasons == (code,)
         assert report.status == "re-review-required"
         assert not report.preview_valid

@@ -45,7 +45,7 @@ def _all_of(kind: type, items: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldChange:
+class ToolCatalogFieldChange:
     """One compared field of one tool, before and after."""
 
     field: str
@@ -67,17 +67,17 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolChange:
+class ToolCatalogChange:
     """A tool in both inventories whose record differs."""
 
     tool_id: str
     version: str
-    fields: tuple[FieldChange, ...]
+    fields: tuple[ToolCatalogFieldChange, ...]
 
     def __post_init__(self) -> None:
         _check(check_tool_id, self.tool_id, "change.tool_id")
         _check(check_version, self.version, "change.version")
-        if not _all_of(FieldChange, self.fields) or not self.fields:
+        if not _all_of(ToolCatalogFieldChange, self.fields) or not self.fields:
             raise ToolCatalogDiffError("change.fields", "invalid_fields")
         places = [COMPARED_FIELDS.index(change.field) for change in self.fields]
         if any(first >= second for first, second in pairwise(places)):
@@ -100,7 +100,7 @@ class ToolCatalogDiff:
 
     added: tuple[ToolInventoryRecord, ...]
     removed: tuple[ToolInventoryRecord, ...]
-    changed: tuple[ToolChange, ...]
+    changed: tuple[ToolCatalogChange, ...]
     unchanged: tuple[ToolInventoryRecord, ...]
     schema_version: str = DIFF_SCHEMA_VERSION
 
@@ -111,7 +111,7 @@ class ToolCatalogDiff:
         for name in ("added", "removed", "unchanged"):
             if not _all_of(ToolInventoryRecord, getattr(self, name)):
                 raise ToolCatalogDiffError(name, "invalid_records")
-        if not _all_of(ToolChange, self.changed):
+        if not _all_of(ToolCatalogChange, self.changed):
             raise ToolCatalogDiffError("changed", "invalid_changes")
 
     def __repr__(self) -> str:
@@ -182,10 +182,10 @@ def _inventory(source: object, name: str) -> ToolInventory:
     raise ToolCatalogDiffError(f"{name}.{fault.field_name}", fault.code)
 
 
-def _change(old: ToolInventoryRecord, new: ToolInventoryRecord) -> ToolChange:
+def _change(old: ToolInventoryRecord, new: ToolInventoryRecord) -> ToolCatalogChange:
     fields = tuple(
-        FieldChange(field, str(before), str(after))
+        ToolCatalogFieldChange(field, str(before), str(after))
         for field in COMPARED_FIELDS
         if (before := getattr(old, field)) != (after := getattr(new, field))
     )
-    return ToolChange(new.tool_id, new.version, fields)
+    return ToolCatalogChange(new.tool_id, new.version, fields)

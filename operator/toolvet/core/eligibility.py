@@ -34,7 +34,7 @@ class EligibilityStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EligibilityReport:
+class CatalogEligibility:
     """A snapshot, and the distinct, sorted codes over all its tools; which tool, it never says."""
 
     snapshot_digest: str

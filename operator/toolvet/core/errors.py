@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+MAX_FAULTS = 16
+"""How many precise faults one error lists: enough to mend a document, too few to be a copy of it."""
+
 
 class ContractError(ValueError):
     """Input that breaks a contract, or an edge that could not be read.
 
     The text is ``field: code``; an error without a field is its code alone. Both are fixed public
     names, so that the text can be logged, stored and shown: a rejected value is never part of it.
+    Where the contract's own field swallows the place, ``faults`` has the precise ones, such as
+    ``tools[3].version: invalid_semver``, at most 16 of them (CONTRACTS 15.1); otherwise it is empty.
     """
 
-    def __init__(self, field: str, code: str) -> None:
+    def __init__(self, field: str, code: str, faults: Sequence[ContractError] = ()) -> None:
         super().__init__(f"{field}: {code}" if field else code)
-        self.field_name = field
+        self.field = field
         self.code = code
+        self.faults = tuple(faults[:MAX_FAULTS])
+
+    @property
+    def field_name(self) -> str:
+        """The field, under the name the reference gives it (CONTRACTS 1.4)."""
+        return self.field
 
     def under(self, prefix: str) -> ContractError:
         """Return the same error with its place made precise, such as ``tools[3].version``."""
-        return type(self)(f"{prefix}.{self.field_name}" if self.field_name else prefix, self.code)
+        place = f"{prefix}.{self.field}" if self.field else prefix
+        return type(self)(place, self.code, [fault.under(prefix) for fault in self.faults])
 
 
 class GovernanceIdError(ContractError):
@@ -36,16 +50,32 @@ class ToolCatalogDiffError(ContractError):
     """Input of a catalog diff that is no inventory, or a diff built wrongly (CONTRACTS 7.4)."""
 
 
+class OutcomeError(ContractError):
+    """An outcome of a run that breaks the contract (CONTRACTS 10.1)."""
+
+
 class RunSummaryError(ContractError):
     """A run summary, or one value of it, that breaks the contract (CONTRACTS 10.3)."""
+
+
+class RunSummaryPrivacyError(RunSummaryError):
+    """A run summary that would carry what summaries must not (CONTRACTS 10.3)."""
+
+
+class RunDiffError(ContractError):
+    """Input of a run diff that is no summary, or a diff built wrongly (CONTRACTS 11)."""
 
 
 class ToolCatalogBindingError(ContractError):
     """A binding or snapshot that breaks the contract; the text is the code alone (CONTRACTS 9.2)."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__("", code)
+    def __init__(self, code: str, faults: Sequence[ContractError] = ()) -> None:
+        super().__init__("", code, faults)
 
     def under(self, prefix: str) -> ContractError:
         """Return the error with its place: the contract's own text has none."""
-        return ContractError(prefix, self.code)
+        return ContractError(prefix, self.code, [fault.under(prefix) for fault in self.faults])
+
+
+class ToolCatalogReviewRequired(ToolCatalogBindingError):  # noqa: N818  # the contract's own name
+    """The reviewed catalog can no longer be used as it is (CONTRACTS 9.2)."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from os import urandom
 from typing import TypeGuard
 
 from toolvet.core.errors import CorrelationIdError, GovernanceIdError, RunSummaryError
@@ -33,7 +34,7 @@ _SUMMARY_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9])?")
 _TOKEN_BYTES = 16
 
 TokenSource = Callable[[int], bytes]
-"""Gives that many unpredictable bytes; an argument, since core knows no source of chance."""
+"""Gives that many unpredictable bytes (CONTRACTS 2.4)."""
 
 
 class GovernanceKind(StrEnum):
@@ -128,9 +129,9 @@ class RunId:
         _check_correlation_id(self.text, "run", "run_id")
 
     @classmethod
-    def generate(cls, source: TokenSource) -> RunId:
-        """Draw a new one; ``secrets.token_bytes`` is the source for anything but tests."""
-        return cls("run_" + _token(source))
+    def generate(cls, *, token_source: TokenSource = urandom) -> RunId:
+        """Draw a new one; only a test has a reason to bring its own source."""
+        return cls("run_" + _token(token_source))
 
     def __str__(self) -> str:
         return self.text
@@ -149,9 +150,9 @@ class ActionId:
         _check_correlation_id(self.text, "act", "action_id")
 
     @classmethod
-    def generate(cls, source: TokenSource) -> ActionId:
-        """Draw a new one; ``secrets.token_bytes`` is the source for anything but tests."""
-        return cls("act_" + _token(source))
+    def generate(cls, *, token_source: TokenSource = urandom) -> ActionId:
+        """Draw a new one; only a test has a reason to bring its own source."""
+        return cls("act_" + _token(token_source))
 
     def __str__(self) -> str:
         return self.text
