@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolvet.cli.documents import load_document
-from toolvet.cli.from_document import parse_inventory
 from toolvet.core.binding import Catalog
 from toolvet.core.catalog_diff import ToolCatalogDiff, diff_tool_catalogs
 from toolvet.core.errors import ContractError
@@ -94,7 +93,7 @@ def _load(path: str, side: str) -> ToolInventory | Catalog:
 
 def _parse(document: Mapping[str, object], side: str) -> ToolInventory | Catalog:
     if "schema_version" in document:
-        return parse_inventory(document)
+        return ToolInventory.from_dict(document)
     kind = document.get("kind")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None or document.get("apiVersion") != API_VERSION:

@@ -9,7 +9,7 @@ from toolvet.cli.inventory_manifest import check_names, inventory_manifest
 from toolvet.core.binding import Catalog, ToolBinding
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import is_digest
-from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.inventory import ToolInventory
 from toolvet.core.json_reader import read_json
 from toolvet.kube.manifest import MAX_DOCUMENT_BYTES
 
@@ -29,7 +29,7 @@ def manifest(
         raise ContractError("implementation_id", "invalid_digest")
     identities = {} if mapping is None else _implementations(load_document(mapping, field="mapping"))
     data = load_bytes(document, field="inventory")
-    inventory = parse_inventory(read_json(data, field="inventory", max_bytes=MAX_DOCUMENT_BYTES))
+    inventory = ToolInventory.from_dict(read_json(data, field="inventory", max_bytes=MAX_DOCUMENT_BYTES))
     keys = [f"{record.tool_id} {record.version}" for record in inventory.tools]
     _refuse_stale(identities, keys)
     bindings = []
@@ -40,30 +40,6 @@ def manifest(
             raise ContractError(f"tools[{index}].implementation_id", "missing")
         bindings.append(ToolBinding(record, identity))
     return inventory_manifest(Catalog(tuple(bindings)), name=checked, namespace=namespace, form=form)
-
-
-def parse_inventory(document: object) -> ToolInventory:
-    """Parse a contract document, naming the record at fault where the contract's code does not (15.1)."""
-    fault: ContractError
-    try:
-        return ToolInventory.from_dict(document)
-    except ContractError as error:
-        fault = error
-    if fault.code == "unreadable_records" and isinstance(document, Mapping):
-        for index, item in enumerate(document["tools"]):
-            fault = _record_fault(item, f"tools[{index}]") or fault
-            if fault.field_name.startswith("tools["):
-                break
-    raise fault
-
-
-def _record_fault(item: object, place: str) -> ContractError | None:
-    try:
-        ToolInventoryRecord.from_dict(item)
-    except ContractError as error:
-        # A fault of the record as a whole has the field name `tool`: its place says that already.
-        return ContractError(place, error.code) if error.field_name == "tool" else error.under(place)
-    return None
 
 
 def _implementations(document: object) -> dict[str, str]:

@@ -52,9 +52,13 @@ def print_note(text: str) -> None:
 
 
 def print_error(error: ContractError) -> None:
-    """Write where it went wrong, which rule, and what to do where we know it."""
+    """Write where it went wrong, which rule, and what to do where we know it; the precise faults, if any."""
     label = f"{_Style.BOLD}{_Style.RED}error:{_Style.RESET}" if _colours(sys.stderr) else "error:"
-    print_note(f"{label} {error}")
-    remedy = remedy_for(error)
-    if remedy is not None:
+    remedies: dict[str, None] = {}
+    for fault in error.faults or (error,):
+        print_note(f"{label} {fault}")
+        remedy = remedy_for(fault)
+        if remedy is not None:
+            remedies[remedy] = None  # said once, in the order of the faults
+    for remedy in remedies:
         print_note(f"  {remedy}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolvet.core.canonical import canonical_json, domain_digest
-from toolvet.core.errors import ContractError, ToolCatalogBindingError
+from toolvet.core.errors import MAX_FAULTS, ContractError, ToolCatalogBindingError
 from toolvet.core.identifiers import RunId, is_digest
 from toolvet.core.inventory import (
     MAX_RECORDS,
@@ -145,33 +145,71 @@ class RunToolCatalogSnapshot:
 
     @classmethod
     def from_dict(cls, document: object) -> RunToolCatalogSnapshot:
-        """Parse evidence; every fault at any level is the one code invalid_snapshot (CONTRACTS 9.9)."""
+        """Parse evidence; every fault at any level is the one code invalid_snapshot (CONTRACTS 9.9).
+
+        The error's ``faults`` say where, such as ``bindings[3].tool.version: invalid_semver``.
+        """
+        faults: list[ContractError]
         try:
             return cls._parse(document)
-        except ContractError:
-            pass
-        raise ToolCatalogBindingError("invalid_snapshot")
+        except _EvidenceError as error:
+            faults = error.found
+        except ContractError as error:
+            faults = [error.under("bindings") if isinstance(error, ToolCatalogBindingError) else error]
+        raise ToolCatalogBindingError("invalid_snapshot", faults)
 
     @classmethod
     def _parse(cls, document: object) -> RunToolCatalogSnapshot:
-        fields = _members(document, _SNAPSHOT_KEYS)
+        fields = _members(document, _SNAPSHOT_KEYS, "snapshot")
+        if fields["schema_version"] != BINDING_SCHEMA_VERSION:
+            raise ContractError("schema_version", "unsupported_version")
+        run_id = RunId(fields["run_id"])  # type: ignore[arg-type]  # checked there
         listed = fields["bindings"]
         if type(listed) is not list or len(listed) > MAX_RECORDS:
-            raise ToolCatalogBindingError("invalid_snapshot")
-        bindings = tuple(_binding(item) for item in listed)
-        return cls(RunId(fields["run_id"]), bindings, fields["schema_version"])  # type: ignore[arg-type]  # checked there
+            raise ContractError("bindings", "invalid_bindings")
+        bindings: list[ToolBinding] = []
+        faults: list[ContractError] = []
+        for index, item in enumerate(listed):
+            try:
+                bindings.append(_binding(item))
+            except ContractError as error:
+                faults.append(error.under(f"bindings[{index}]"))
+                if len(faults) == MAX_FAULTS:
+                    break
+        if faults:
+            raise _EvidenceError(faults)
+        return cls(run_id, tuple(bindings))
+
+
+class _EvidenceError(Exception):
+    """The bindings at fault; only on its way to the contract's one code."""
+
+    def __init__(self, found: list[ContractError]) -> None:
+        super().__init__()
+        self.found = found
 
 
 def _binding(item: object) -> ToolBinding:
-    fields = _members(item, _BINDING_KEYS)
-    record = ToolInventoryRecord.from_dict(fields["tool"])
-    return ToolBinding(record, fields["implementation_id"])  # type: ignore[arg-type]  # checked by the constructor
+    fields = _members(item, _BINDING_KEYS, "")
+    fault: ContractError
+    try:
+        record = ToolInventoryRecord.from_dict(fields["tool"])
+    except ContractError as error:
+        # A fault of the record as a whole has the field `tool` already.
+        fault = error if error.field == "tool" else error.under("tool")
+    else:
+        if not is_digest(fields["implementation_id"]):
+            raise ContractError("implementation_id", "invalid_digest")
+        return ToolBinding(record, fields["implementation_id"])
+    raise fault
 
 
-def _members(document: object, keys: frozenset[str]) -> dict[str, object]:
-    fields = exact_fields(document, keys) if isinstance(document, Mapping) else None
+def _members(document: object, keys: frozenset[str], place: str) -> dict[str, object]:
+    if not isinstance(document, Mapping):
+        raise ContractError(place, "invalid_type")
+    fields = exact_fields(document, keys)
     if not fields:
-        raise ToolCatalogBindingError("invalid_snapshot")
+        raise ContractError(place, "invalid_fields")
     return fields
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -121,11 +121,15 @@ class ToolCatalogDiff:
     @property
     def counts(self) -> dict[str, int]:
         """How many tools each group has."""
+        return {name: len(entries) for name, entries in self._groups.items()}
+
+    @property
+    def _groups(self) -> dict[str, Sequence[ToolInventoryRecord] | Sequence[ToolCatalogChange]]:
         return {
-            "added": len(self.added),
-            "removed": len(self.removed),
-            "changed": len(self.changed),
-            "unchanged": len(self.unchanged),
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "unchanged": self.unchanged,
         }
 
     @property
@@ -135,13 +139,8 @@ class ToolCatalogDiff:
 
     def to_dict(self) -> dict[str, object]:
         """Return the dict form, fields in the contract's order (CONTRACTS 7.2)."""
-        return {
-            "schema_version": self.schema_version,
-            "added": [record.to_dict() for record in self.added],
-            "removed": [record.to_dict() for record in self.removed],
-            "changed": [change.to_dict() for change in self.changed],
-            "unchanged": [record.to_dict() for record in self.unchanged],
-        }
+        groups = {name: [entry.to_dict() for entry in entries] for name, entries in self._groups.items()}
+        return {"schema_version": self.schema_version, **groups}
 
     def to_json(self) -> str:
         """Return canonical JSON without a newline."""
@@ -149,7 +148,7 @@ class ToolCatalogDiff:
 
     def to_markdown(self) -> str:
         """Return the Markdown of CONTRACTS 7.3."""
-        return catalog_diff_markdown(self.to_dict())
+        return catalog_diff_markdown(self.schema_version, self._groups)
 
 
 def diff_tool_catalogs(baseline: object, candidate: object) -> ToolCatalogDiff:
@@ -160,13 +159,19 @@ def diff_tool_catalogs(baseline: object, candidate: object) -> ToolCatalogDiff:
     before = {record.key: record for record in _inventory(baseline, "baseline").tools}
     after = {record.key: record for record in _inventory(candidate, "candidate").tools}
     # Both sides are sorted already, and dictionaries keep that order.
-    shared = [(before[key], record) for key, record in after.items() if key in before]
-    return ToolCatalogDiff(
-        added=tuple(record for key, record in after.items() if key not in before),
-        removed=tuple(record for key, record in before.items() if key not in after),
-        changed=tuple(_change(old, new) for old, new in shared if old != new),
-        unchanged=tuple(new for old, new in shared if old == new),
-    )
+    added: list[ToolInventoryRecord] = []
+    changed: list[ToolCatalogChange] = []
+    unchanged: list[ToolInventoryRecord] = []
+    for key, new in after.items():
+        old = before.get(key)
+        if old is None:
+            added.append(new)
+        elif old == new:
+            unchanged.append(new)
+        else:
+            changed.append(_change(old, new))
+    removed = [record for key, record in before.items() if key not in after]
+    return ToolCatalogDiff(tuple(added), tuple(removed), tuple(changed), tuple(unchanged))
 
 
 def _inventory(source: object, name: str) -> ToolInventory:
@@ -179,7 +184,7 @@ def _inventory(source: object, name: str) -> ToolInventory:
         return ToolInventory.from_dict(source)
     except ToolInventoryError as error:
         fault = error
-    raise ToolCatalogDiffError(f"{name}.{fault.field_name}", fault.code)
+    raise ToolCatalogDiffError(f"{name}.{fault.field}", fault.code, [one.under(name) for one in fault.faults])
 
 
 def _change(old: ToolInventoryRecord, new: ToolInventoryRecord) -> ToolCatalogChange:

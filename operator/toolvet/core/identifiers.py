@@ -24,8 +24,8 @@ _VERSION = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 
 _IDENTIFIER = re.compile(
-    rf"(?P<kind>[a-z]+):(?P<namespace>{_LABEL}(?:\.{_LABEL})+)"
-    rf"/(?P<local_name>[a-z][a-z0-9-]{{0,63}})(?:@(?P<version>{_VERSION}))?"
+    rf"([a-z]+):({_LABEL}(?:\.{_LABEL})+)"  # kind, namespace
+    rf"/([a-z][a-z0-9-]{{0,63}})(?:@({_VERSION}))?"  # local name, version
 )
 _SEMVER = re.compile(_VERSION)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -67,8 +67,8 @@ class GovernanceId:
         return f"{self.kind.capitalize()}Id(<redacted>)"
 
 
-def parse_governance_id(text: object, kind: GovernanceKind) -> GovernanceId:
-    """Parse an identifier of the kind asked for.
+def match_governance_id(text: object, kind: GovernanceKind) -> tuple[str, str, str | None]:
+    """Return namespace, local name and version of an identifier of the kind asked for.
 
     Raises GovernanceIdError; the first failing step of CONTRACTS 2.1 decides.
     """
@@ -79,13 +79,18 @@ def parse_governance_id(text: object, kind: GovernanceKind) -> GovernanceId:
     match = _IDENTIFIER.fullmatch(text)
     if match is None:
         raise GovernanceIdError("identifier", "invalid_identifier")
-    if match["kind"] not in _KINDS:
-        raise GovernanceIdError("kind", "unknown_kind")
-    if match["kind"] != kind:
-        raise GovernanceIdError("kind", "wrong_kind")
-    if len(match["namespace"]) > MAX_NAMESPACE_LENGTH:
+    found, namespace, local_name, version = match.groups()
+    if found != kind:
+        raise GovernanceIdError("kind", "wrong_kind" if found in _KINDS else "unknown_kind")
+    if len(namespace) > MAX_NAMESPACE_LENGTH:
         raise GovernanceIdError("namespace", "namespace_too_long")
-    return GovernanceId(text, kind, match["namespace"], match["local_name"], match["version"])
+    return namespace, local_name, version
+
+
+def parse_governance_id(text: object, kind: GovernanceKind) -> GovernanceId:
+    """Parse an identifier of the kind asked for; raises as ``match_governance_id``."""
+    namespace, local_name, version = match_governance_id(text, kind)
+    return GovernanceId(str(text), kind, namespace, local_name, version)
 
 
 def is_semver(value: object) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from toolvet.core.canonical import canonical_json
-from toolvet.core.errors import GovernanceIdError, ToolInventoryError
-from toolvet.core.identifiers import GovernanceKind, is_digest, is_semver, parse_governance_id, version_key
+from toolvet.core.errors import MAX_FAULTS, ContractError, GovernanceIdError, ToolInventoryError
+from toolvet.core.identifiers import GovernanceKind, is_digest, is_semver, match_governance_id, version_key
 from toolvet.core.markdown import inventory_markdown
 from toolvet.core.side_effect import SideEffectClass
 
@@ -24,14 +24,13 @@ Key = tuple[str, str]
 
 def check_tool_id(value: object) -> None:
     """Refuse what is no unversioned tool id (CONTRACTS 2.2)."""
+    code = "version_must_be_separate"
     try:
-        parsed = parse_governance_id(value, GovernanceKind.TOOL)
+        valid = match_governance_id(value, GovernanceKind.TOOL)[2] is None
     except GovernanceIdError:
-        parsed = None
-    if parsed is None:
-        raise ToolInventoryError("tool_id", "invalid_identifier")
-    if parsed.version is not None:
-        raise ToolInventoryError("tool_id", "version_must_be_separate")
+        valid, code = False, "invalid_identifier"
+    if not valid:
+        raise ToolInventoryError("tool_id", code)
 
 
 def check_version(value: object) -> None:
@@ -43,10 +42,11 @@ def check_version(value: object) -> None:
 def check_capability_class(value: object) -> None:
     """Refuse what is no capability id, versioned or not (CONTRACTS 2.2)."""
     try:
-        parsed = parse_governance_id(value, GovernanceKind.CAPABILITY)
+        match_governance_id(value, GovernanceKind.CAPABILITY)
+        valid = True
     except GovernanceIdError:
-        parsed = None
-    if parsed is None:
+        valid = False
+    if not valid:
         raise ToolInventoryError("capability_class", "invalid_identifier")
 
 
@@ -127,6 +127,9 @@ class ToolInventoryRecord:
 
 def exact_fields(mapping: Mapping[object, object], expected: frozenset[str]) -> dict[str, object] | None:
     """Return the members when the keys are exactly these, {} when not, None when it cannot be read."""
+    if type(mapping) is dict:
+        exact = len(mapping) == len(expected) and all(type(name) is str for name in mapping)
+        return mapping if exact and mapping.keys() == expected else {}
     try:
         items = list(islice(mapping.items(), len(expected) + 1))
     except Exception:  # noqa: BLE001  # a hostile mapping may raise anything; the contract names one code
@@ -176,7 +179,10 @@ class ToolInventory:
 
     @classmethod
     def from_dict(cls, mapping: object) -> ToolInventory:
-        """Parse a document; a record at fault is ``tools: unreadable_records`` (CONTRACTS 5.2 c)."""
+        """Parse a document; a record at fault is ``tools: unreadable_records`` (CONTRACTS 5.2 c).
+
+        The error's ``faults`` name the records, such as ``tools[3].version: invalid_semver``.
+        """
         if not isinstance(mapping, Mapping):
             raise ToolInventoryError("inventory", "invalid_type")
         fields = exact_fields(mapping, frozenset({"schema_version", "tools"}))
@@ -187,7 +193,7 @@ class ToolInventory:
         listed = fields["tools"]
         if type(listed) is not list:
             raise ToolInventoryError("tools", "invalid_records")
-        return cls.from_records(_parse_lazily(listed))
+        return cls.from_records(_parse(listed))
 
     def to_dict(self) -> dict[str, object]:
         """Return the dict form, fields in the contract's order."""
@@ -199,9 +205,22 @@ class ToolInventory:
 
     def to_markdown(self) -> str:
         """Return the Markdown of CONTRACTS 5.4."""
-        return inventory_markdown(self.to_dict())
+        return inventory_markdown(self.schema_version, self.tools)
 
 
-def _parse_lazily(listed: list[object]) -> Iterator[ToolInventoryRecord]:
-    for document in islice(listed, MAX_RECORDS + 1):
-        yield ToolInventoryRecord.from_dict(document)
+def _parse(listed: list[object]) -> list[ToolInventoryRecord]:
+    records: list[ToolInventoryRecord] = []
+    faults: list[ContractError] = []
+    for index, document in enumerate(islice(listed, MAX_RECORDS + 1)):
+        try:
+            records.append(ToolInventoryRecord.from_dict(document))
+        except ToolInventoryError as error:
+            place = f"tools[{index}]"
+            # A fault of the record as a whole has the field `tool`: its place says that already.
+            whole = error.field == "tool"
+            faults.append(ToolInventoryError(place, error.code) if whole else error.under(place))
+            if len(faults) == MAX_FAULTS:
+                break
+    if faults:
+        raise ToolInventoryError("tools", "unreadable_records", faults)
+    return records

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 _RECORD_COLUMNS = ("Tool ID", "Version", "Capability class", "Side-effect class", "Schema digest")
-_RECORD_FIELDS = ("tool_id", "version", "capability_class", "side_effect_class", "schema_digest")
+_RECORD_VALUES = attrgetter("tool_id", "version", "capability_class", "side_effect_class", "schema_digest")
 _CHANGE_COLUMNS = ("Tool ID", "Version", "Field", "Baseline", "Candidate")
-_GROUPS = ("added", "removed", "changed", "unchanged")
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(columns)} |", f"| {' | '.join('---' for _ in columns)} |"]
-    lines += [f"| {' | '.join(f'`{value}`' for value in row)} |" for row in rows]
+    lines += [f"| `{'` | `'.join(row)}` |" for row in rows]
     return lines
 
 
-def _record_rows(records: list[dict[str, str]]) -> list[list[str]]:
-    return [[record[field] for field in _RECORD_FIELDS] for record in records]
+def _record_rows(records: Iterable[object]) -> Iterable[Sequence[str]]:
+    return map(_RECORD_VALUES, records)
 
 
-def _change_rows(changes: list[dict[str, Any]]) -> list[list[str]]:
+def _change_rows(changes: Iterable[Any]) -> list[Sequence[str]]:
     return [
-        [change["tool_id"], change["version"], field["field"], field["before"], field["after"]]
+        (change.tool_id, change.version, field.field, field.before, field.after)
         for change in changes
-        for field in change["fields"]
+        for field in change.fields
     ]
 
 
-def inventory_markdown(document: dict[str, Any]) -> str:
-    """Render the dict form of an inventory; one trailing newline."""
-    records = document["tools"]
-    lines = ["# Agent tool inventory", "", f"Schema: `{document['schema_version']}`", ""]
+def inventory_markdown(schema_version: str, records: Sequence[object]) -> str:
+    """Render the records of an inventory; one trailing newline."""
+    lines = ["# Agent tool inventory", "", f"Schema: `{schema_version}`", ""]
     lines += [f"Registered tools: {len(records)}", ""]
     lines += _table(_RECORD_COLUMNS, _record_rows(records)) if records else ["_No registered tools._"]
     return "\n".join(lines) + "\n"
 
 
-def catalog_diff_markdown(document: dict[str, Any]) -> str:
-    """Render the dict form of a catalog diff; every section ends with a blank line, the last one too."""
-    lines = ["# Agent tool catalog diff", "", f"Schema: `{document['schema_version']}`", ""]
-    lines += [f"{group.capitalize()}: {len(document[group])}" for group in _GROUPS]
+def catalog_diff_markdown(schema_version: str, groups: Mapping[str, Sequence[Any]]) -> str:
+    """Render the four groups of a catalog diff by name, in the contract's order.
+
+    Every section ends with a blank line, the last one too.
+    """
+    lines = ["# Agent tool catalog diff", "", f"Schema: `{schema_version}`", ""]
+    lines += [f"{group.capitalize()}: {len(entries)}" for group, entries in groups.items()]
     lines.append("")
-    for group in _GROUPS:
+    for group, entries in groups.items():
         lines += [f"## {group.capitalize()}", ""]
-        entries = document[group]
         if not entries:
             lines.append(f"_No {group} tools._")
         elif group == "changed":
