@@ -1,6 +1,7 @@
 """Digests and classes of definitions: what moves them, what must not, and what is refused."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,9 @@ from hypothesis import strategies as st
 
 from toolvet.core.errors import ContractError
 from toolvet.core.side_effect import SideEffectClass
+from toolvet.core.tool_mapping import ToolMapping
 from toolvet.mcp.catalog import catalog_of_definitions
 from toolvet.mcp.definition import implementation_id, schema_digest, side_effect_class
-from toolvet.mcp.mapping import ToolMapping
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = (
@@ -196,3 +197,16 @@ def test_a_name_that_does_not_fit_is_not_bent(name):
 def test_names_that_become_one_collide():
     with pytest.raises(ContractError, match=r"^tools\[2\]\.tool_id: collision$"):
         MAPPING.resolve(["other", "read_file", "Read.File"])
+
+
+def test_versions_stated_elsewhere_let_a_name_come_twice_and_leave_none_to_the_mapping():
+    plain = ToolMapping("org.example", None, "capability:org.example/x")
+    found = plain.resolve(["read", "read"], ["1.0.0", "1.10.0"])
+    assert [(item.tool_id[-4:], item.version) for item in found] == [("read", "1.0.0"), ("read", "1.10.0")]
+    for mapping, error in (
+        (MAPPING, r"^mapping\.defaults\.version: stated_elsewhere$"),
+        (replace(plain, tools={"read": {"version": "1.0.0"}}), r"^mapping\.tools\[0\]\.version: stated_else"),
+        (plain, r"^tools\[0\]\.version: invalid_semver$"),
+    ):
+        with pytest.raises(ContractError, match=error):
+            mapping.resolve(["read"], ["1.0.0-rc.1"])

@@ -11,7 +11,7 @@ from crds.objects import LONGEST_NAMESPACE, record
 from parity.conftest import SOURCES
 from toolvet.controller import change, evidence
 from toolvet.controller.conditions import ConditionType
-from toolvet.core import identifiers
+from toolvet.core import identifiers, tool_definition
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, Approval
 from toolvet.core.denial import SHORT_DIGEST_DIGITS
 from toolvet.core.differences import DIFFERENCE_CODES
@@ -22,7 +22,6 @@ from toolvet.core.side_effect import SideEffectClass
 from toolvet.kube import resources, shapes
 from toolvet.kube.names import MAX_LABEL, MAX_OBJECT_NAME
 from toolvet.kube.resources import catalog_from_inventory
-from toolvet.mcp import listing
 
 SCHEMAS = {
     definition["spec"]["names"]["kind"]: definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -217,4 +216,4 @@ def test_classes_defaults_and_the_listers_limit_are_the_same() -> None:
     spec = {kind: schema["properties"]["spec"]["properties"] for kind, schema in SCHEMAS.items()}
     assert spec["CatalogPolicy"]["requiredApprovals"]["default"] == Policy().required_approvals
     assert spec["CatalogApproval"]["revoked"]["default"] is Approval("", "", "", "", "", "").revoked
-    assert listing.MAX_TOOLS == shapes.MAX_TOOLS
+    assert tool_definition.MAX_TOOLS == shapes.MAX_TOOLS

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from toolvet.cli.documents import load_document
 from toolvet.cli.inventory_manifest import check_names, inventory_manifest
+from toolvet.core.tool_mapping import ToolMapping, parse_mapping
 from toolvet.kube.manifest import yaml_text
 from toolvet.mcp.catalog import catalog_of_definitions
 from toolvet.mcp.listing import list_stdio_tools
-from toolvet.mcp.mapping import ToolMapping, parse_mapping
 
 _SKELETON_HEADER = """\
 # Mapping of an MCP server's tools. An entry under `tools` may set toolId, version and capabilityClass

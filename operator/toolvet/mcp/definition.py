@@ -11,10 +11,10 @@ from toolvet.core.canonical import domain_digest
 from toolvet.core.errors import ContractError
 from toolvet.core.side_effect import SideEffectClass, side_effect_class_from_hints
 from toolvet.core.tool_contract import schema_digest as contract_schema_digest
+from toolvet.core.tool_definition import hints, input_schema, output_schema
 
 IMPLEMENTATION_DOMAIN = "toolvet.dev/mcp-tool-definition.v1"
 """Versioned, so that another canonical form can never be mistaken for a change of the tool."""
-_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def implementation_id(definition: Mapping[str, object]) -> str:
@@ -37,30 +37,12 @@ def schema_digest(definition: Mapping[str, object]) -> str:
 
     Raises ContractError for ``input_schema`` (missing, invalid_type) and ``output_schema`` (invalid_type).
     """
-    input_schema = definition.get("inputSchema")
-    if input_schema is None:
-        raise ContractError("input_schema", "missing")
-    if not isinstance(input_schema, dict):
-        raise ContractError("input_schema", "invalid_type")
-    output_schema = definition.get("outputSchema")
-    # A schema is an object or a boolean (JSON Schema 2020-12, 4.3).
-    if output_schema is not None and not isinstance(output_schema, dict | bool):
-        raise ContractError("output_schema", "invalid_type")
-    return contract_schema_digest(input_schema, output_schema)
+    return contract_schema_digest(input_schema(definition), output_schema(definition))
 
 
 def side_effect_class(definition: Mapping[str, object]) -> SideEffectClass:
     """Derive the class from the annotations, with MCP's order and defaults (CONTRACTS 3, 15.4).
 
-    A hint set to null is an absent one. Raises ContractError("annotations", code): invalid_type, or
-    invalid_hint for a hint that is not a boolean.
+    Raises ContractError("annotations", code) as ``core.tool_definition.hints``.
     """
-    annotations = definition.get("annotations")
-    if annotations is None:
-        return side_effect_class_from_hints(None)
-    if not isinstance(annotations, dict):
-        raise ContractError("annotations", "invalid_type")
-    hints = {name: annotations[name] for name in _HINTS if annotations.get(name) is not None}
-    if not all(isinstance(value, bool) for value in hints.values()):
-        raise ContractError("annotations", "invalid_hint")
-    return side_effect_class_from_hints(hints)
+    return side_effect_class_from_hints(hints(definition))

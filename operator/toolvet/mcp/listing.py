@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from toolvet.core.errors import ContractError
+from toolvet.core.tool_definition import MAX_PAGES, MAX_TOOLS, tool_name
 from toolvet.mcp.process import ServerProcess
 from toolvet.mcp.stdio import StdioChannel
 
 PROTOCOL_VERSION = "2025-11-25"
 """The newest revision that opens with ``initialize``; a server may answer with an older one."""
 DEFAULT_DEADLINE = 30.0
-MAX_PAGES = 100
-MAX_TOOLS = 1000
 _REVISION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _METHOD_NOT_FOUND = -32601
 
@@ -62,7 +61,8 @@ def list_tools(channel: Channel) -> list[Definition]:
         if len(tools) + len(listed) > MAX_TOOLS:
             raise ContractError("server", "too_many_tools")
         for item in listed:
-            tools.append(_definition(item, len(tools), names))
+            tool_name(item, len(tools), names)
+            tools.append(item)
         # An empty cursor is a cursor: to stop there could hide tools from us that the agent sees.
         cursor = page.get("nextCursor")
         if cursor is None:
@@ -74,22 +74,6 @@ def list_tools(channel: Channel) -> list[Definition]:
         cursors.add(cursor)
         params = {"cursor": cursor}
     raise ContractError("server", "too_many_pages")
-
-
-def _definition(item: object, index: int, names: set[str]) -> Definition:
-    place = f"tools[{index}]"
-    if not isinstance(item, dict):
-        raise ContractError(place, "invalid_type")
-    name = item.get("name")
-    if name is None:
-        raise ContractError(f"{place}.name", "missing")
-    if not isinstance(name, str) or not name:
-        raise ContractError(f"{place}.name", "invalid_type")
-    if name in names:
-        # The protocol only advises unique names; which of two definitions an agent calls is anybody's guess.
-        raise ContractError(f"{place}.name", "duplicate_tool_name")
-    names.add(name)
-    return item
 
 
 class _Session:

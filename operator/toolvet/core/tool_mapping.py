@@ -48,23 +48,29 @@ class ToolMapping:
             capability_class=capability_class or self.capability_class,
         )
 
-    def resolve(self, names: Sequence[str]) -> list[ToolIdentity]:
+    def resolve(self, names: Sequence[str], versions: Sequence[str] | None = None) -> list[ToolIdentity]:
         """Return the identity of every tool, in the order of the runtime names.
 
+        ``versions`` holds those of the tools where they are stated elsewhere; a name may then come once a
+        version, and the mapping may state none.
+
         Raises ContractError: ``tools[INDEX].name: unmapped_tool``, ``.tool_id``, ``.version`` or
-        ``.capability_class`` with missing, invalid or collision codes, and
-        ``mapping.tools[INDEX]: stale_entry`` when an entry names no tool of the server.
+        ``.capability_class`` with missing, invalid or collision codes,
+        ``mapping.tools[INDEX]: stale_entry`` when an entry names no tool of the server, and
+        ``mapping.defaults.version`` or ``mapping.tools[INDEX].version: stated_elsewhere``.
         """
         served = set(names)
         for index, name in enumerate(self.tools):
             if name not in served:
                 raise ContractError(f"mapping.tools[{index}]", "stale_entry")
         self._check_defaults()
+        if versions is not None:
+            self._refuse_versions()
         identities: list[ToolIdentity] = []
         seen: set[tuple[str, str]] = set()
         for index, name in enumerate(names):
             place = f"tools[{index}]"
-            identity = self._identity(name, place)
+            identity = self._identity(name, place, None if versions is None else versions[index])
             key = (identity.tool_id, identity.version)
             if key in seen:
                 raise ContractError(f"{place}.tool_id", "collision")
@@ -81,12 +87,20 @@ class ToolMapping:
         if self.capability_class is not None:
             _check_id(self.capability_class, GovernanceKind.CAPABILITY, "capability_class")
 
-    def _identity(self, name: str, place: str) -> ToolIdentity:
+    def _refuse_versions(self) -> None:
+        """Refuse a version that would have no effect."""
+        if self.version is not None:
+            raise ContractError("mapping.defaults.version", "stated_elsewhere")
+        for index, entry in enumerate(self.tools.values()):
+            if "version" in entry:
+                raise ContractError(f"mapping.tools[{index}].version", "stated_elsewhere")
+
+    def _identity(self, name: str, place: str, stated: str | None) -> ToolIdentity:
         entry = self.tools.get(name, {})
         tool_id = entry.get("toolId")
         if tool_id is None:
             tool_id = self._derived_id(name, place)
-        version = entry.get("version", self.version)
+        version = stated if stated is not None else entry.get("version", self.version)
         if version is None:
             raise ContractError(f"{place}.version", "missing")
         capability_class = entry.get("capabilityClass", self.capability_class)
