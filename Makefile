@@ -47,10 +47,12 @@ format: setup ## format and fix what can be fixed
 generate: setup ## rewrite every derived file
 	@$(RUN) python tools/generate_chart.py
 	@$(RUN) python tools/generate_docs.py
+	@$(RUN) python tools/generate_schema.py
 
 check-generated: setup ## fail when a derived file is not what generate writes
 	@$(RUN) python tools/generate_chart.py --check
 	@$(RUN) python tools/generate_docs.py --check
+	@$(RUN) python tools/generate_schema.py --check
 
 bench: controlplane ## what a decision costs, in ratios measured in one run; printed, not asserted
 	@$(BED) -m bench

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from contracts import family_cli
 from contracts.vectors.vector_codec import decode
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json
@@ -215,6 +216,7 @@ def _snapshot_results(snapshot: RunToolCatalogSnapshot) -> Results:
 
 FAMILIES: dict[str, Callable[[dict[str, Any]], Results]] = {
     "catalog_diff": _catalog_diff,
+    "cli": family_cli.run_case,
     "identifiers": _identifier,
     "inventory": _inventory,
     "schema_digest": _schema_digest,

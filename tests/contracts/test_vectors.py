@@ -39,7 +39,7 @@ def test_vector(case: Case) -> None:
         assert outcome(case)["ok"] is False
         return
     results = outcome(case)
-    assert results["ok"] is expected["ok"], results
+    assert results["ok"] is expected.get("ok", True), results
     found = {name: _measured_or_absent(results, name) for name in expected}
     # As text: the order of members is part of the contract, and true is not 1.
     assert json.dumps(found, indent=1) == json.dumps(expected, indent=1)

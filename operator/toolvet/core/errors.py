@@ -50,6 +50,10 @@ class ToolCatalogDiffError(ContractError):
     """Input of a catalog diff that is no inventory, or a diff built wrongly (CONTRACTS 7.4)."""
 
 
+class AgentToolsCliError(ContractError):
+    """A document, format or output that ``agents tools`` refuses (CONTRACTS 6)."""
+
+
 class OutcomeError(ContractError):
     """An outcome of a run that breaks the contract (CONTRACTS 10.1)."""
 
