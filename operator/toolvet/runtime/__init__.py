@@ -1,1 +1,34 @@
 """What agent processes import: a registry of their tools, bound to a reviewed catalog."""
+
+from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
+from toolvet.core.eligibility import CatalogEligibility
+from toolvet.core.errors import ContractError, ToolCatalogBindingError, ToolCatalogReviewRequired
+from toolvet.core.identifiers import RunId
+from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.side_effect import SideEffectClass
+from toolvet.runtime.registry import ToolNotRegisteredError, ToolRegistry
+from toolvet.runtime.tool_spec import (
+    Stability,
+    ToolSpec,
+    tool_spec_schema_digest,
+    tool_spec_side_effect_class,
+)
+
+__all__ = [
+    "CatalogEligibility",
+    "ContractError",
+    "RunId",
+    "RunToolCatalogSnapshot",
+    "SideEffectClass",
+    "Stability",
+    "ToolBinding",
+    "ToolCatalogBindingError",
+    "ToolCatalogReviewRequired",
+    "ToolInventory",
+    "ToolInventoryRecord",
+    "ToolNotRegisteredError",
+    "ToolRegistry",
+    "ToolSpec",
+    "tool_spec_schema_digest",
+    "tool_spec_side_effect_class",
+]
