@@ -11,7 +11,7 @@ from crds.objects import LONGEST_NAMESPACE, record
 from parity.conftest import SOURCES
 from toolvet.controller import change, evidence
 from toolvet.controller.conditions import ConditionType
-from toolvet.core import identifiers, tool_definition
+from toolvet.core import identifiers, tool_listing
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, Approval
 from toolvet.core.denial import SHORT_DIGEST_DIGITS
 from toolvet.core.differences import DIFFERENCE_CODES
@@ -216,4 +216,4 @@ def test_classes_defaults_and_the_listers_limit_are_the_same() -> None:
     spec = {kind: schema["properties"]["spec"]["properties"] for kind, schema in SCHEMAS.items()}
     assert spec["CatalogPolicy"]["requiredApprovals"]["default"] == Policy().required_approvals
     assert spec["CatalogApproval"]["revoked"]["default"] is Approval("", "", "", "", "", "").revoked
-    assert tool_definition.MAX_TOOLS == shapes.MAX_TOOLS
+    assert tool_listing.MAX_TOOLS == shapes.MAX_TOOLS

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from toolvet.cli.documents import load_document
 from toolvet.cli.inventory_manifest import check_names, inventory_manifest
+from toolvet.core.tool_definition import Definition
 from toolvet.core.tool_mapping import ToolMapping, parse_mapping
 from toolvet.kube.manifest import yaml_text
 from toolvet.mcp.catalog import catalog_of_definitions
@@ -26,7 +27,7 @@ class Server:
     timeout: float
     show_stderr: bool
 
-    def list(self) -> list[dict[str, object]]:
+    def list(self) -> list[Definition]:
         """Return the raw definitions."""
         return list_stdio_tools(self.command, deadline=self.timeout, show_stderr=self.show_stderr)
 

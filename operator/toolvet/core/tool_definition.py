@@ -7,10 +7,6 @@ from typing import Final
 
 from toolvet.core.errors import ContractError
 
-MAX_PAGES: Final = 100
-"""Of one listing."""
-MAX_TOOLS: Final = 1000
-"""Of one listing: as many as an inventory resource holds."""
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 Definition = Mapping[str, object]

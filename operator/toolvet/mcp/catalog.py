@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from toolvet.core.binding import Catalog, ToolBinding
 from toolvet.core.errors import ContractError
 from toolvet.core.inventory import ToolInventoryRecord
+from toolvet.core.tool_definition import Definition
 from toolvet.core.tool_mapping import ToolIdentity, ToolMapping
 from toolvet.mcp.definition import implementation_id, schema_digest, side_effect_class
-from toolvet.mcp.listing import Definition
 
 
 def catalog_of_definitions(definitions: Sequence[Definition], mapping: ToolMapping) -> Catalog:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from toolvet.core.errors import ContractError
-from toolvet.core.tool_definition import MAX_PAGES, MAX_TOOLS, tool_name
+from toolvet.core.tool_definition import Definition
+from toolvet.core.tool_listing import ToolListing
 from toolvet.mcp.process import ServerProcess
 from toolvet.mcp.stdio import StdioChannel
 
@@ -17,9 +18,6 @@ PROTOCOL_VERSION = "2025-11-25"
 DEFAULT_DEADLINE = 30.0
 _REVISION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _METHOD_NOT_FOUND = -32601
-
-Definition = dict[str, object]
-"""One element of ``tools/list``, as sent."""
 
 
 class Channel(Protocol):
@@ -49,31 +47,11 @@ def list_tools(channel: Channel) -> list[Definition]:
     """Open a session on the channel and return every tool definition in the server's order."""
     session = _Session(channel)
     session.open()
-    tools: list[Definition] = []
-    names: set[str] = set()
-    cursors: set[str] = set()
-    params: dict[str, object] = {}
-    for _ in range(MAX_PAGES):
-        page = session.request("tools/list", params)
-        listed = page.get("tools")
-        if not isinstance(listed, list):
-            raise ContractError("server", "protocol_error")
-        if len(tools) + len(listed) > MAX_TOOLS:
-            raise ContractError("server", "too_many_tools")
-        for item in listed:
-            tool_name(item, len(tools), names)
-            tools.append(item)
-        # An empty cursor is a cursor: to stop there could hide tools from us that the agent sees.
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return tools
-        if not isinstance(cursor, str):
-            raise ContractError("server", "protocol_error")
-        if cursor in cursors:
-            raise ContractError("server", "repeated_cursor")
-        cursors.add(cursor)
-        params = {"cursor": cursor}
-    raise ContractError("server", "too_many_pages")
+    listing = ToolListing()
+    cursor = listing.take(session.request("tools/list", {}))
+    while cursor is not None:
+        cursor = listing.take(session.request("tools/list", {"cursor": cursor}))
+    return listing.definitions
 
 
 class _Session:
