@@ -6,6 +6,8 @@ from toolvet.core.errors import ContractError, ToolCatalogBindingError, ToolCata
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
 from toolvet.core.side_effect import SideEffectClass
+from toolvet.runtime.inventory_of import inventory_of
+from toolvet.runtime.mcp_session import from_mcp, registry_from_listing
 from toolvet.runtime.registry import ToolNotRegisteredError, ToolRegistry
 from toolvet.runtime.tool_spec import (
     Stability,
@@ -29,6 +31,9 @@ __all__ = [
     "ToolNotRegisteredError",
     "ToolRegistry",
     "ToolSpec",
+    "from_mcp",
+    "inventory_of",
+    "registry_from_listing",
     "tool_spec_schema_digest",
     "tool_spec_side_effect_class",
 ]
