@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from contracts import family_cli
+from contracts.family_eligibility import eligibility
 from contracts.vectors.vector_codec import decode
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json
@@ -217,6 +218,7 @@ def _snapshot_results(snapshot: RunToolCatalogSnapshot) -> Results:
 FAMILIES: dict[str, Callable[[dict[str, Any]], Results]] = {
     "catalog_diff": _catalog_diff,
     "cli": family_cli.run_case,
+    "eligibility": eligibility,
     "identifiers": _identifier,
     "inventory": _inventory,
     "schema_digest": _schema_digest,

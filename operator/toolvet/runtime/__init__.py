@@ -6,6 +6,8 @@ from toolvet.core.errors import ContractError, ToolCatalogBindingError, ToolCata
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
 from toolvet.core.side_effect import SideEffectClass
+from toolvet.runtime.catalog import RunToolCatalog
+from toolvet.runtime.findings import ToolFinding
 from toolvet.runtime.inventory_of import inventory_of
 from toolvet.runtime.mcp_session import from_mcp, registry_from_listing
 from toolvet.runtime.registry import ToolNotRegisteredError, ToolRegistry
@@ -20,12 +22,14 @@ __all__ = [
     "CatalogEligibility",
     "ContractError",
     "RunId",
+    "RunToolCatalog",
     "RunToolCatalogSnapshot",
     "SideEffectClass",
     "Stability",
     "ToolBinding",
     "ToolCatalogBindingError",
     "ToolCatalogReviewRequired",
+    "ToolFinding",
     "ToolInventory",
     "ToolInventoryRecord",
     "ToolNotRegisteredError",

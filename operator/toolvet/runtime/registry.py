@@ -8,7 +8,7 @@ from contextlib import suppress
 from copy import deepcopy
 from os import urandom
 from threading import RLock
-from typing import Any
+from typing import Any, TypeGuard
 
 from toolvet.core.errors import ContractError, ToolCatalogBindingError
 from toolvet.core.side_effect import SideEffectClass
@@ -179,7 +179,7 @@ def _version_order(version: str) -> tuple[int, int, int, bool, str]:
 _LOOKUP = ToolRegistry.implementation_binding
 
 
-def has_plain_lookup(registry: object) -> bool:
+def has_plain_lookup(registry: object) -> TypeGuard[ToolRegistry]:
     """Tell whether looking a tool up in this registry means reading its own table, and nothing else."""
     return (
         type(registry) is ToolRegistry
