@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli import agents, catalog, cluster, inspection, inventory
+from toolvet.cli import agents, catalog, cluster, inspection, inventory, publish
 from toolvet.cli.output import ExitCode
 
 
@@ -34,6 +34,7 @@ catalog.register(catalog_app)
 agents.register(agents_app)
 cluster.register(app, namespace_app)
 inspection.register(app)
+publish.register(app)
 
 
 def _show_version(wanted: bool) -> None:

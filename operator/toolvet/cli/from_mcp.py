@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolvet.cli.documents import load_document
 from toolvet.cli.inventory_manifest import check_names, inventory_manifest
+from toolvet.cli.mapping_file import Flags
 from toolvet.core.tool_definition import Definition
-from toolvet.core.tool_mapping import ToolMapping, parse_mapping
 from toolvet.kube.manifest import yaml_text
 from toolvet.mcp.catalog import catalog_of_definitions
 from toolvet.mcp.listing import list_stdio_tools
@@ -30,22 +29,6 @@ class Server:
     def list(self) -> list[Definition]:
         """Return the raw definitions."""
         return list_stdio_tools(self.command, deadline=self.timeout, show_stderr=self.show_stderr)
-
-
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """Defaults given on the command line."""
-
-    id_namespace: str | None
-    version: str | None
-    capability_class: str | None
-
-    def over(self, path: str | None) -> ToolMapping:
-        """Return the mapping of a file, or an empty one, under these defaults."""
-        mapping = ToolMapping() if path is None else parse_mapping(load_document(path, field="mapping"))
-        return mapping.with_defaults(
-            id_namespace=self.id_namespace, version=self.version, capability_class=self.capability_class
-        )
 
 
 def manifest(

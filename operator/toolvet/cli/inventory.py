@@ -80,8 +80,9 @@ def from_mcp(
 ) -> None:
     """Start a stdio MCP server, list its tools, print the ToolInventory manifest."""
     from toolvet.cli import from_mcp as action  # noqa: PLC0415  # start-up of the other commands stays light
+    from toolvet.cli.mapping_file import Flags  # noqa: PLC0415  # the same
 
-    flags = action.Flags(id_namespace=id_namespace, version=tool_version, capability_class=capability)
+    flags = Flags(id_namespace=id_namespace, version=tool_version, capability_class=capability)
     server = action.Server(command=tuple(command), timeout=timeout, show_stderr=show_server_stderr)
     if print_mapping:
         print_result(action.mapping_skeleton(server, flags, mapping))

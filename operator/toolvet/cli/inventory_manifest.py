@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from toolvet.core.binding import Catalog
 from toolvet.core.errors import ContractError
 from toolvet.kube import resources
@@ -22,10 +24,18 @@ def check_names(name: str | None, namespace: str | None) -> str:
     return name
 
 
-def inventory_manifest(catalog: Catalog, *, name: str, namespace: str | None, form: str) -> str:
-    """Render the manifest as ``yaml`` or ``json``; raises ContractError("tools", "too_many_records")."""
+def inventory_object(catalog: Catalog, *, name: str, namespace: str | None) -> dict[str, object]:
+    """Build the object; raises ContractError("tools", "too_many_records")."""
     if len(catalog.bindings) > MAX_TOOLS:
         raise ContractError("tools", "too_many_records")
-    spec = {"tools": resources.tools_to_spec(catalog)}
-    document = resources.manifest(INVENTORIES, name, namespace, spec)
+    return resources.manifest(INVENTORIES, name, namespace, {"tools": resources.tools_to_spec(catalog)})
+
+
+def written(document: Mapping[str, object], form: str) -> str:
+    """Render an object as ``yaml`` or ``json``."""
     return json_text(document) if form == "json" else yaml_text(document)
+
+
+def inventory_manifest(catalog: Catalog, *, name: str, namespace: str | None, form: str) -> str:
+    """Render the manifest as ``yaml`` or ``json``; raises as ``inventory_object``."""
+    return written(inventory_object(catalog, name=name, namespace=namespace), form)

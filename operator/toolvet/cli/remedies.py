@@ -40,6 +40,16 @@ REMEDIES: Final = MappingProxyType(
         "invalid_value": "The value must be text; quote it when it looks like a number or a date.",
         "implementation_id: missing": "A record has to say what runs it: --implementation-id for all records,"
         " or a mapping file with `implementations`.",
+        # A registry.
+        "invalid_reference": "Write MODULE:ATTRIBUTE, such as agent.tools:registry.",
+        "unreadable_module": "The module could not be imported, has no such attribute, or failed: importing"
+        " it with python shows why.",
+        "not_a_registry": "The attribute has to be a toolvet.runtime.ToolRegistry, or a function without"
+        " arguments that returns one.",
+        "stated_elsewhere": "The registry states the version of every tool: remove it from the mapping file.",
+        "handler: missing": "The tool is registered without a handler, and nothing runs it: register one.",
+        "invalid_schema": "A schema of the tool cannot be written as JSON.",
+        "listing_failed": "The session could not list the server's tools.",
         # A cluster.
         "kubeconfig: not_found": "No kubeconfig: set KUBECONFIG or give --kubeconfig FILE.",
         "kubeconfig: no_current_context": "The kubeconfig has no current context: give --context NAME.",

@@ -42,8 +42,9 @@ async def from_mcp(session: ToolSession, *, version: Versions) -> ToolRegistry:
     session's own setting, or the caller's ``asyncio.timeout``.
 
     No tool of the registry has the class ``none``: it is never derived from hints, so that an inventory that
-    declares it cannot be captured against this registry. A second registry of the same session has other
-    implementation identities than the first, as after any reload (CONTRACTS 9.5).
+    declares it cannot be captured against this registry. The registry is what was listed and does not follow
+    the server: what changed there since is found by checking against a new one. That has other
+    implementation identities in any case, as after every reload (CONTRACTS 9.5).
 
     A typed session shows what its models know: members it does not know are gone, text such as ``"yes"``
     has become a hint, and a tool that it dropped is not there. ``registry_from_listing`` takes what a server
