@@ -26,7 +26,7 @@ REMEDIES: Final = MappingProxyType(
         "repeated_cursor": "The server leads back to a page already read, so that its listing never ends.",
         "too_many_tools": "An inventory holds at most 1000 tools: use several.",
         "duplicate_tool_name": "Two tools of one name cannot be told apart; the server has to rename one.",
-        "invalid_hint": "A hint in a tool's annotations must be true or false.",
+        "invalid_hint": "A hint of a tool must be true or false.",
         "not_canonical": "The definition holds a number or text that RFC 8785 cannot express.",
         # The mapping.
         "unmapped_tool": "This name does not turn into a canonical id: give it a toolId in a mapping file"
