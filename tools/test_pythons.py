@@ -1,7 +1,7 @@
 # ruff: noqa: INP001  # a script of the repository, part of no package
 """Run the tests of core and runtime on every Python the package claims: ``test_pythons.py [VERSION...]``.
 
-Each version gets an environment of its own, made by uv, which takes an interpreter that is installed or brings one
+Each version gets an environment of its own, made by uv, which takes an installed interpreter or brings one
 where it can. A version that uv cannot reach is named at the end; exit 1 when a test failed or no version ran.
 """
 
