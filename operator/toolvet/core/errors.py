@@ -21,7 +21,8 @@ class ContractError(ValueError):
         super().__init__(f"{field}: {code}" if field else code)
         self.field = field
         self.code = code
-        self.faults = tuple(faults[:MAX_FAULTS])
+        # A fault that was raised somewhere has frames, and those hold what was rejected there.
+        self.faults = tuple(fault.with_traceback(None) for fault in faults[:MAX_FAULTS])
 
     @property
     def field_name(self) -> str:

@@ -173,11 +173,11 @@ class ToolRegistry:
         return max(versions, key=_version_order, default=None)
 
 
-def _version_order(version: str) -> tuple[int, int, int, bool, str]:
+def _version_order(version: str) -> tuple[list[tuple[int, str]], bool, str]:
     """Order by number; a pre-release comes before its release."""
     numbers, dash, _ = version.partition("+")[0].partition("-")
-    major, minor, patch = numbers.split(".")
-    return int(major), int(minor), int(patch), not dash, version
+    # By length and then as text: numbers of any size have no leading zeros, and int() has a limit.
+    return [(len(number), number) for number in numbers.split(".")], not dash, version
 
 
 _LOOKUP = ToolRegistry.implementation_binding
