@@ -91,7 +91,7 @@ assert touched() == ["open"]  # the hook does see what it looks for
 
 def run(script: str) -> None:
     finished = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", script, str(OPERATOR)],
+        [sys.executable, "-I", "-S", "-B", "-c", script, str(OPERATOR)],
         capture_output=True,
         text=True,
         timeout=60,
