@@ -52,6 +52,10 @@ class ToolBinding:
         """Return the dict form."""
         return {"tool": self.tool.to_dict(), "implementation_id": self.implementation_id}
 
+    def to_json(self) -> str:
+        """Return canonical JSON: members by name, and no digest has what JSON would escape."""
+        return f'{{"implementation_id":"{self.implementation_id}","tool":{self.tool.to_json()}}}'
+
 
 def _sorted_bindings(bindings: tuple[ToolBinding, ...]) -> tuple[ToolBinding, ...]:
     if len(bindings) > MAX_RECORDS or any(type(binding) is not ToolBinding for binding in bindings):
@@ -78,7 +82,7 @@ class Catalog:
     @cached_property
     def text(self) -> str:
         """The bindings as canonical JSON: nearly all that either digest is made of, written once."""
-        return canonical_json([binding.to_dict() for binding in self.bindings])
+        return f"[{','.join([binding.to_json() for binding in self.bindings])}]"
 
     def __repr__(self) -> str:
         return f"Catalog(tool_count={len(self.bindings)})"
