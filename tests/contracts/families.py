@@ -8,6 +8,7 @@ from contracts import family_cli
 from contracts.family_eligibility import eligibility
 from contracts.family_run_diff import run_diff
 from contracts.family_run_summary import run_summary
+from contracts.family_tool_change import tool_change
 from contracts.vectors.vector_codec import decode
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json
@@ -228,4 +229,5 @@ FAMILIES: dict[str, Callable[[dict[str, Any]], Results]] = {
     "schema_digest": _schema_digest,
     "side_effect": _side_effect,
     "snapshot": _snapshot,
+    "tool_change": tool_change,
 }
