@@ -97,7 +97,7 @@ class WorkflowOutcome:
     @classmethod
     def from_json(cls, text: object) -> WorkflowOutcome:
         """Parse JSON text or bytes; raises OutcomeError, ``malformed_json`` where there is no document."""
-        document, fault = load_json(text)
+        document, fault = load_json(text, overflow=False)
         if fault is not None:
             raise OutcomeError("", "malformed_json")
         return cls.from_dict(document)

@@ -147,7 +147,7 @@ class RunSummary:
         code = _unfit(text)
         if code is not None:
             raise RunSummaryError("summary", code)
-        document, fault = load_json(text)
+        document, fault = load_json(text, overflow=True)
         if fault is not None:
             raise RunSummaryError("summary", _JSON_CODES[fault])
         return cls.from_dict(document)
