@@ -202,6 +202,7 @@ def caught(make):
     assert error.__cause__ is None
     assert error.__context__ is None
     for each in (error, *error.faults):
+        assert type(each.code) is type(each.field) is str
         assert CANARY not in f"{each} {each!r} {each.args} {each.__dict__}"
     for fault in error.faults:
         assert fault.__traceback__ is None
