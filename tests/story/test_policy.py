@@ -82,6 +82,16 @@ def test_an_approval_ends_by_itself(team: Team) -> None:
     assert Team.denial(team.roll()).startswith("approval_expired: ")
 
 
+def test_capture_says_which_tools_no_run_can_bind(team: Team) -> None:
+    team.publish(tool("read"), tool("sum", side_effect="none"))
+    reviewer = team.people.reviewer
+    said = team.toolvet("capture", AGENT, "-n", team.namespace, as_user=reviewer).stderr
+    assert "note: 1 tools are declared none, which hints never say: no run can bind them\n" in said
+    team.publish(tool("read"))
+    said = team.toolvet("capture", AGENT, "-n", team.namespace, as_user=reviewer).stderr
+    assert "declared none" not in said
+
+
 def test_a_revocation_cannot_be_deleted_away(team: Team) -> None:
     team.publish(tool("read"))
     snapshot = team.review()

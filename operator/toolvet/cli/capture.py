@@ -12,6 +12,7 @@ from toolvet.core.binding import Catalog
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import differences
 from toolvet.core.errors import ContractError
+from toolvet.core.side_effect import SideEffectClass
 from toolvet.kube.client import HTTP_CONFLICT, ApiError
 from toolvet.kube.names import INVENTORIES, SNAPSHOTS
 from toolvet.kube.reads import last_approved
@@ -42,6 +43,9 @@ async def capture(session: Session, inventory: str) -> dict[str, Any]:
         print_note("nothing was approved before: read the whole inventory")
     else:
         print_note(describe(baseline.name, found))
+    declared = sum(binding.tool.side_effect_class is SideEffectClass.NONE for binding in catalog.bindings)
+    if declared:
+        print_note(f"note: {declared} tools are declared none, which hints never say: no run can bind them")
     print_note(f"approve: kubectl toolvet approve {name} -n {session.namespace}")
     return {
         "snapshot": name,

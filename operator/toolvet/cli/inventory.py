@@ -26,7 +26,8 @@ _Output = Annotated[ManifestFormat, typer.Option("--output", "-o", help="How the
 # Click keeps the lines of a paragraph that opens with a backspace character.
 _FROM_MCP = """Start a stdio MCP server, list its tools, print the ToolInventory manifest.
 
-The manifest holds ids, versions, classes and digests, and none of the server's texts. An example:
+The manifest holds ids, versions, classes and digests, and none of the server's texts.
+Classes follow from the tools' hints: destructive where there are none, and never the class none. An example:
 
 \b
 toolvet inventory from-mcp --name assistant --id-namespace org.example \\
