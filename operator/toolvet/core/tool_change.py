@@ -114,8 +114,12 @@ def _compare_input(before: ToolParts, after: ToolParts, keys: StructuralKeys, fi
 
 
 def _compare_output(before: ToolParts, after: ToolParts, keys: StructuralKeys, findings: Findings) -> None:
+    reported = 0
+
     def report(reason: ChangeReason, place: Place, *, prose: bool = False, within: bool = False) -> None:
+        nonlocal reported
         del within
+        reported += 1
         worded = prose or reason in _OUTPUT_WORDING
         findings.add(_R.OUTPUT_WORDING_CHANGED if worded else _R.OUTPUT_SCHEMA_CHANGED, place)
 
@@ -127,5 +131,5 @@ def _compare_output(before: ToolParts, after: ToolParts, keys: StructuralKeys, f
         report_new_schema(new, place, keys, report)
     elif new is not None:
         SchemaComparison(old, new, keys, report, findings.flags.add).run(place)
-    if _R.OUTPUT_WORDING_CHANGED not in findings and _R.OUTPUT_SCHEMA_CHANGED not in findings:
+    if not reported:
         findings.add(_R.OUTPUT_SCHEMA_CHANGED, place)
