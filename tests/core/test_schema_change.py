@@ -314,6 +314,14 @@ def test_a_definition_is_compared_once_where_it_is_used() -> None:
     assert all("$defs" not in finding.place for finding in found.findings)
 
 
+def test_a_new_definition_compared_where_it_is_used_is_no_addition() -> None:
+    copied, own = {**DEFINED, "C": NOTE}, {"properties": {"note": STRING}}
+    same = {R.REFERENCE_CHANGED, R.DEFINITIONS_CHANGED}
+    assert referring(ref("A", **own), ref("C", **own), DEFINED, copied) == same
+    moved = {R.BRANCH_ADDED, R.DEFINITIONS_CHANGED, R.INPUT_REMOVED, R.TYPE_WIDENED}
+    assert referring(NOTE, {"anyOf": [ref("C"), {"type": "null"}]}, DEFINED, copied) == moved
+
+
 def test_references_may_lead_anywhere_in_the_schema() -> None:
     def held(kind: Any) -> list[tuple[dict[str, Any], str]]:
         part = {"type": "object", "properties": {"note": {"type": kind}}}

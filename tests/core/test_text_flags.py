@@ -64,6 +64,7 @@ def test_letters_of_two_scripts_in_one_word_confuse_and_whole_words_do_not() -> 
     assert not confuses("\u043f\u0430\u0440\u043e\u043b\u044c and password")
     assert not confuses("\u03b1-helix")
     assert confuses("cafe\u0301")
+    assert verdict(None, changed("x-more", ["p\u0430ssword"])).flags == (ToolFlag.CONFUSABLE,)
 
 
 def test_texts_that_are_drawn_alike() -> None:

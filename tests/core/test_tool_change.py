@@ -287,6 +287,11 @@ def test_a_malformed_definition_is_refused_without_repeating_it(path: str, value
     assert CANARY not in repr((error, error.args, error.__cause__, error.__context__))
 
 
+def test_two_tools_are_not_compared() -> None:
+    with pytest.raises(ContractError, match=r"^name: not_one_tool$"):
+        verdict(LOOK_UP, changed("name", "other"))
+
+
 def test_no_definition_at_all() -> None:
     for value in (None, [], "text", 1):
         with pytest.raises(ContractError, match=r"^definition: invalid_type$"):

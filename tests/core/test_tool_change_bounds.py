@@ -156,6 +156,25 @@ def test_work_beyond_the_budget_is_unclassifiable_hence_material(monkeypatch: py
     assert output.reasons == (ChangeReason.OUTPUT_WORDING_CHANGED,)
 
 
+def chained(size: int, kind: str) -> Definition:
+    """Alternatives that lead forth and back, so that what one end accepts has to travel to the other."""
+    chain = {
+        f"d{index}": {"anyOf": [{"$ref": f"#/$defs/d{other}"} for other in (index + 1, max(index - 1, 0))]}
+        for index in range(size)
+    }
+    every = [{"$ref": f"#/$defs/d{index}"} for index in range(size)]
+    return changed(
+        "inputSchema", {"properties": {"a": {"anyOf": every}}, "$defs": {**chain, f"d{size}": {"type": kind}}}
+    )
+
+
+def test_long_ways_through_alternatives_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = chained(200, "string"), chained(200, "object")
+    assert verdict(*sides).reasons == (ChangeReason.TYPE_NARROWED, ChangeReason.TYPE_WIDENED)
+    monkeypatch.setattr("toolvet.core.schema_document.MAX_ROUNDS", 1)
+    assert verdict(*sides).reasons == (ChangeReason.UNCLASSIFIABLE,)
+
+
 def nested(depth: int) -> Any:
     value: Any = "end"
     for _ in range(depth):

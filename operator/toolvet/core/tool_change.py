@@ -9,6 +9,7 @@ from toolvet.core.change_findings import Findings, Place
 from toolvet.core.change_reason import ChangeReason, ChangeResult, Reading, ToolFlag, largest
 from toolvet.core.change_rules import RULES
 from toolvet.core.definition_flags import flags_of, flags_of_text
+from toolvet.core.errors import ContractError
 from toolvet.core.json_identity import StructuralKeys
 from toolvet.core.schema_addition import report_new_schema
 from toolvet.core.schema_change import SchemaComparison
@@ -49,9 +50,13 @@ def classify(
 
     The baseline is what was approved or acknowledged, not what was seen last: many small changes then add
     up. Both readings may be asked of one pair; the strict one is never below the literal one.
+
+    Raises ContractError("name", "not_one_tool"): a renamed tool is one that went and one that came.
     """
     if before is None:
         return first_sight(flags_of(after))
+    if before.name != after.name:
+        raise ContractError("name", "not_one_tool")
     findings = Findings()
     findings.flags |= flags_of(after)
     keys = StructuralKeys()
