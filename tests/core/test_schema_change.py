@@ -348,6 +348,12 @@ def test_a_new_input_of_an_existing_definition_is_new_where_it_is_used() -> None
     assert R.INPUT_ADDED in referring({"anyOf": [STRING]}, {"anyOf": [STRING, ref("A")]})
 
 
+def test_a_new_part_may_refer_to_itself() -> None:
+    tree = {"T": {"type": "string", "anyOf": [ref("T"), {"items": ref("T")}]}}
+    new = referring({"allOf": [STRING]}, {"allOf": [STRING, ref("T")]}, tree, tree)
+    assert new == {R.BRANCH_ADDED}
+
+
 def test_a_look_alike_within_the_schema_is_flagged() -> None:
     sides = [changed("inputSchema/description", text) for text in ("A cafe\u0301.", "A caf\u00e9.")]
     assert verdict(*sides).flags == (ToolFlag.CONFUSABLE,)
