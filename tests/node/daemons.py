@@ -12,9 +12,7 @@ API_SERVICE_ADDRESS = "10.96.0.1"
 def kube_apiserver(shared: list[str | Path], layout: Layout) -> list[str | Path]:
     """Return the control plane's arguments, for Pods to reach it and for it to reach the kubelet."""
     pki = layout.pki
-    return [
-        # A flag given twice counts as it was given last.
-        *shared,
+    ours = [
         "--bind-address=0.0.0.0",
         f"--advertise-address={ADDRESS}",
         "--endpoint-reconciler-type=lease",
@@ -25,6 +23,9 @@ def kube_apiserver(shared: list[str | Path], layout: Layout) -> list[str | Path]
         f"--kubelet-certificate-authority={pki('ca.crt')}",
         "--kubelet-preferred-address-types=InternalIP",
     ]
+    flags = {argument.partition("=")[0] for argument in ours}
+    # A list given twice is both lists together.
+    return [*(argument for argument in shared if str(argument).partition("=")[0] not in flags), *ours]
 
 
 def containerd(program: Path, layout: Layout) -> list[str | Path]:

@@ -40,8 +40,14 @@ var daemons = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllermanager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kube-proxy":              proxy.NewProxyCommand,
+	"kube-proxy":              newProxyCommand,
 	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+}
+
+// newProxyCommand keeps from kube-proxy, which takes the flags of the whole program for its own, those CoreDNS adds.
+func newProxyCommand() *cobra.Command {
+	flag.CommandLine = flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	return proxy.NewProxyCommand()
 }
 
 // runCoreDNS answers names of the cluster from the API server, and no others.
@@ -66,10 +72,6 @@ func runHelm() int {
 
 func main() {
 	name := filepath.Base(os.Args[0])
-	if name != "coredns" {
-		// CoreDNS registers its flags for the whole program, as -p and -version: they are nobody else's.
-		flag.CommandLine = flag.NewFlagSet(name, flag.ExitOnError)
-	}
 	switch name {
 	case "coredns":
 		runCoreDNS()
