@@ -3,12 +3,14 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from controlplane.commands import run
-from node.release import Release
+from controlplane.people import People, invite
+from node.release import RESTRICTED, Release
 from story.team import AGENT, Team
 
 PROGRAM = Path(__file__).with_name("agent_program.py")
@@ -61,7 +63,7 @@ def deployment(
 class Crew(Team):
     """A team whose agents really run."""
 
-    def __init__(self, release: Release, namespace: str, people: Any) -> None:
+    def __init__(self, release: Release, namespace: str, people: People) -> None:
         super().__init__(release, namespace, people)  # type: ignore[arg-type]  # a bed and the chart's name
         self.image = release.image
         code = {
@@ -108,6 +110,15 @@ class Crew(Team):
     def ready_pods(self, name: str = AGENT) -> set[str]:
         """Return the uids of the agent's Pods that are ready."""
         return {pod["metadata"]["uid"] for pod in self.pods(name) if is_ready(pod)}
+
+
+@contextmanager
+def gathered_crew(release: Release) -> Iterator[Crew]:
+    """A namespace that takes restricted Pods only, enforced, with its people."""
+    with release.bed.namespace("team-", RESTRICTED) as namespace:
+        crew = Crew(release, namespace, invite(release.bed, release.chart.fullname, namespace))
+        crew.toolvet("namespace", "enforce", namespace, as_user=crew.people.engineer)
+        yield crew
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:
