@@ -49,10 +49,10 @@ LABEL org.opencontainers.image.title=toolvet \
       org.opencontainers.image.version=${VERSION} \
       org.opencontainers.image.revision=${REVISION} \
       org.opencontainers.image.base.name=${BASE_IMAGE}
-# The usual Python images come without the bytecode of the standard library.
-RUN PYTHONHASHSEED=0 python3 -m compileall -q -j 1 --invalidation-mode unchecked-hash \
+# The usual Python images come without the bytecode of the standard library. -B: what compiles must not leave its own.
+RUN PYTHONHASHSEED=0 python3 -B -m compileall -q -j 1 --invalidation-mode unchecked-hash \
     -x '/(test|tests|idlelib|lib2to3|tkinter|turtledemo|ensurepip|dist-packages|site-packages)/' \
-    "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
+    "$(python3 -B -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=build /opt/toolvet /opt/toolvet
 ENV PATH=/opt/toolvet/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
