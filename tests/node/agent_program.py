@@ -1,4 +1,4 @@
-"""A small real agent: it captures its catalog when it starts and asks every second whether all is as reviewed.
+"""A small real agent: it captures its catalog when it starts and asks every second if all is as reviewed.
 
 Runs in a Pod, from a ConfigMap, in the product's image; ``toolvet publish`` imports it to publish its tools.
 RELEASE 2 has one tool more and another schema.

@@ -41,7 +41,7 @@ class Release:
 
     def kubectl(self, *arguments: str, check: bool = True, seconds: float = WAIT_SECONDS) -> str:
         """Run kubectl as admin in the release's namespace; return what it printed."""
-        return self.bed.kubectl(*arguments, "--namespace", NAMESPACE, check=check, seconds=seconds).stdout
+        return self.bed.kubectl("--namespace", NAMESPACE, *arguments, check=check, seconds=seconds).stdout
 
     def rolled_out(self, component: str) -> None:
         """Wait for the end of a rollout."""

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
 
 # Asked inside of the containers: what the kernel says of the process, and whether a file can be made.
 PROBE = """
-import json, pathlib, tempfile
+import json, pathlib
 status = dict(line.split(":\\t", 1) for line in open("/proc/1/status"))
 try:
     pathlib.Path("/opt/new").write_text("")
@@ -21,7 +21,8 @@ except OSError:
     writable = False
 print(json.dumps({
     "user": status["Uid"].split(), "capabilities": int(status["CapBnd"], 16),
-    "no_new_privileges": status["NoNewPrivs"].strip(), "seccomp": status["Seccomp"].strip(), "writable": writable,
+    "no_new_privileges": status["NoNewPrivs"].strip(), "seccomp": status["Seccomp"].strip(),
+    "writable": writable,
 }))
 """
 RESOLVE = """
