@@ -67,9 +67,9 @@ def main() -> None:
     inventory, names = inventory_of(tools, identities)
     catalog = RunToolCatalog.capture(RunId.generate(), inventory, tools, names)
     while not ended.wait(SECONDS):
-        eligible = catalog.check(tools).eligible
+        eligibility = catalog.check(tools).status.value
         told = catalog.invoke(tools, "tool:org.example/read-note", "1.0.0", {"name": "shopping"})
-        print(json.dumps({"release": RELEASE, "eligible": eligible, "told": told}), flush=True)
+        print(json.dumps({"release": RELEASE, "eligibility": eligibility, "told": told}), flush=True)
 
 
 if __name__ == "__main__":
