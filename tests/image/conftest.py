@@ -1,0 +1,43 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from image.archive import Archive, Entry
+from image.build import BuiltImage, built_image
+from image.container import Container
+
+
+@pytest.fixture(scope="session")
+def image() -> BuiltImage:
+    return built_image()
+
+
+@pytest.fixture(scope="session")
+def archive(image: BuiltImage) -> Archive:
+    return Archive(image.archive)
+
+
+@pytest.fixture(scope="session")
+def first_own_layer(image: BuiltImage, archive: Archive) -> int:
+    below = Archive(image.base).diff_ids
+    assert archive.diff_ids[: len(below)] == below
+    return len(below)
+
+
+@pytest.fixture(scope="session")
+def entries(archive: Archive, first_own_layer: int) -> list[Entry]:
+    return archive.entries_from(first_own_layer)
+
+
+@pytest.fixture(scope="session")
+def container(archive: Archive, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
+    root: Path = tmp_path_factory.mktemp("root")
+    root.chmod(0o755)
+    for parent in root.parents:  # pytest's folders are its user's alone
+        if parent.name.startswith("pytest-"):
+            parent.chmod(0o755)
+    archive.unpack(root)
+    yield Container(root, archive.config)
+    shutil.rmtree(root)
