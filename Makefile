@@ -7,7 +7,7 @@ WORKERS ?= 2
 BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench ci clean clean-cache
+.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench image ci clean clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ sandbox: controlplane ## the same set-up left running with an empty enforce name
 
 test: controlplane ## every test, against the real control plane; T=tests/core K=pattern narrow it
 	@$(RUN) pytest $(if $(T)$(K),,-n $(WORKERS) --dist loadfile) $(or $(T),tests) $(if $(K),-k "$(K)")
+
+image: setup ## build the image with the list of what is in it into dist/; Linux and root, the first time two minutes
+	@$(BED) -m image
 
 lint: setup ## format check, lint, types, import contracts
 	@$(RUN) ruff format --check .

@@ -1,5 +1,6 @@
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,17 @@ import pytest
 from image.archive import Archive, Entry
 from image.build import BuiltImage, built_image
 from image.container import Container
+from image.programs import ImageError
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Make the image before the first test: from nothing it takes longer than any test may."""
+    needed = any("image" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needed and not session.config.option.collectonly:
+        capture = session.config.pluginmanager.getplugin("capturemanager")
+        shown = capture.global_and_fixture_disabled() if capture else nullcontext()
+        with shown, suppress(ImageError):  # the fixture meets it again and fails each test that needs it
+            built_image()
 
 
 @pytest.fixture(scope="session")

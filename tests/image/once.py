@@ -8,6 +8,9 @@ from pathlib import Path
 
 from controlplane.build import cache_directory
 from controlplane.progress import Progress
+from controlplane.waiting import wait_until
+
+_END_SECONDS = 10.0  # for processes that were killed, and may still be writing
 
 
 def made_once(name: str, title: str, make: Callable[[Path, Progress], None], keep: int = 1) -> Path:
@@ -22,7 +25,9 @@ def made_once(name: str, title: str, make: Callable[[Path, Progress], None], kee
     target = cache / name
     # One lock for the kind: who makes one also removes others.
     with (cache / f"{kind}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait_for(lock.fileno(), title)
+        for stale in cache.glob(f"{kind}-*.partial"):  # of a session that was killed: we hold the lock
+            _remove(stale)
         if not target.exists():
             with Progress(title) as progress:
                 _make(target, make, progress)
@@ -31,19 +36,35 @@ def made_once(name: str, title: str, make: Callable[[Path, Progress], None], kee
     return target
 
 
+def _wait_for(lock: int, title: str) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with Progress(title) as progress:
+            progress.say("waiting for another session that makes one")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+
 def _make(target: Path, make: Callable[[Path, Progress], None], progress: Progress) -> None:
     partial = target.with_name(f"{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a session that was killed: we hold the lock
     partial.mkdir()
     try:
         make(partial, progress)
         partial.rename(target)
     except BaseException:  # also Ctrl-C: nothing half-made may stay
-        shutil.rmtree(partial, ignore_errors=True)
+        _remove(partial)
         raise
+
+
+def _remove(folder: Path) -> None:
+    def gone() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+    wait_until(gone, _END_SECONDS, f"{folder.name} cannot be removed")
 
 
 def _forget(cache: Path, kind: str, keep: int) -> None:
     folders = [path for path in cache.glob(f"{kind}-*") if path.is_dir()]
     for old in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
