@@ -53,3 +53,12 @@ def container(archive: Archive, tmp_path_factory: pytest.TempPathFactory) -> Ite
     archive.unpack(root)
     yield Container(root, archive.config)
     shutil.rmtree(root)
+
+
+@pytest.fixture
+def roomy(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is gone after the test: pytest keeps those of three runs, and here they are large."""
+    folder = tmp_path / "roomy"
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)

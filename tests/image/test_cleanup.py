@@ -29,22 +29,22 @@ def below(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_build_that_is_ended_leaves_no_process_and_no_mount(number: signal.Signals, tmp_path: Path) -> None:
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "XDG_CACHE_HOME": str(tmp_path)}
+def test_a_build_that_is_ended_leaves_no_process_and_no_mount(number: signal.Signals, roomy: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(TESTS), "XDG_CACHE_HOME": str(roomy)}
     command = [sys.executable, "-m", "image"]
     building = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         # In the middle of debootstrap, in its namespaces.
         packages = "toolvet/*.partial/root/var/cache/apt/archives/*.deb"
-        wait_until(lambda: len(list(tmp_path.glob(packages))) > 5, 60, "no package came")
-        assert below(tmp_path)
+        wait_until(lambda: len(list(roomy.glob(packages))) > 5, 60, "no package came")
+        assert below(roomy)
         building.send_signal(number)
         building.communicate(timeout=30)
     finally:
         building.kill()
         building.communicate()
-    wait_until(lambda: not below(tmp_path), 10, "something still runs")
-    left = [path.name for path in (tmp_path / "toolvet").iterdir() if path.is_dir()]
+    wait_until(lambda: not below(roomy), 10, "something still runs")
+    left = [path.name for path in (roomy / "toolvet").iterdir() if path.is_dir()]
     if number == signal.SIGINT:
         assert (building.returncode, left) == (130, [])
     else:  # the next build removes it

@@ -11,11 +11,11 @@ from image.build import BuiltImage, build, read_source
 
 @pytest.mark.timeout(600)  # packages may have to be fetched
 def test_a_second_build_gives_the_same_layers_and_list(
-    image: BuiltImage, archive: Archive, first_own_layer: int, tmp_path: Path
+    image: BuiltImage, archive: Archive, first_own_layer: int, roomy: Path
 ) -> None:
     source = read_source()
     with Progress("image, again") as progress:
-        again = build(tmp_path, image.base, source, progress)
+        again = build(roomy, image.base, source, progress)
     other = Archive(again.archive)
     first, second = archive.entries_from(first_own_layer), other.entries_from(first_own_layer)
     # Names, modes, owners, times, contents: this says where they differ, the digest only that they do.
