@@ -7,7 +7,8 @@ WORKERS ?= 2
 BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench image ci clean clean-cache
+.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench pythons conformance image \
+  ci clean clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,12 @@ sandbox: controlplane ## the same set-up left running with an empty enforce name
 
 test: controlplane ## every test, against the real control plane; T=tests/core K=pattern narrow it
 	@$(RUN) pytest $(if $(T)$(K),,-n $(WORKERS) --dist loadfile) $(or $(T),tests) $(if $(K),-k "$(K)")
+
+pythons: setup ## the tests of core and runtime on every Python the package claims; says which ran
+	@$(RUN) python tools/test_pythons.py
+
+conformance: setup ## 20,000 random inputs against the reference library, in an environment of its own; N=500 runs fewer
+	@$(BED) -m conformance $(if $(N),--cases $(N))
 
 image: setup ## build the image with the list of what is in it into dist/; Linux and root, the first time two minutes
 	@$(BED) -m image
@@ -63,7 +70,7 @@ bench: controlplane ## what a decision costs, in ratios measured in one run; pri
 ci: lint check-generated test ## everything a submission must pass
 
 clean: ## remove what setup made
-	rm -rf .venv .tools dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv* .tools dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 clean-cache: ## remove the per-user cache of built and downloaded programs
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/toolvet"

@@ -7,6 +7,7 @@ import sys
 from bench import report
 from bench.arms import Bench
 from bench.figures import resident_mib
+from bench.records import records
 from bench.rounds import Runner
 from bench.startup import measure
 from controlplane.bed import ControlPlane
@@ -36,6 +37,7 @@ def main() -> int:
         report.waits(bench.arms, results),
         report.memory(resident),
         report.startups(startups),
+        records(),
     ]
     sys.stdout.write("\n\n".join(parts) + "\n")
     return 0

@@ -6,6 +6,9 @@ from typing import Any
 
 from contracts import family_cli
 from contracts.family_eligibility import eligibility
+from contracts.family_run_diff import run_diff
+from contracts.family_run_summary import run_summary
+from contracts.family_tool_change import tool_change
 from contracts.vectors.vector_codec import decode
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.canonical import canonical_json
@@ -20,11 +23,10 @@ from toolvet.core.identifiers import (
     ActionId,
     GovernanceKind,
     RunId,
-    check_artifact_digest,
-    check_summary_workflow_id,
     parse_governance_id,
 )
 from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.run_event import check_event_digests, check_workflow_id
 from toolvet.core.side_effect import SideEffectClass, side_effect_class_from_hints
 from toolvet.core.tool_contract import schema_digest, schema_object
 
@@ -63,9 +65,10 @@ def _identifier(case: dict[str, Any]) -> Results:
         case "action_id":
             return _correlation(ActionId(value))
         case "run_summary.workflow_id":
-            return {"serialized": check_summary_workflow_id(value)}
+            return {"serialized": check_workflow_id(value)}
         case "run_summary.artifact_digest":
-            return {"serialized": check_artifact_digest(value)}
+            (digest,) = check_event_digests([value])
+            return {"serialized": digest}
     found = parse_governance_id(value, GovernanceKind(asked))
     return {
         "kind": found.kind,
@@ -221,7 +224,10 @@ FAMILIES: dict[str, Callable[[dict[str, Any]], Results]] = {
     "eligibility": eligibility,
     "identifiers": _identifier,
     "inventory": _inventory,
+    "run_diff": run_diff,
+    "run_summary": run_summary,
     "schema_digest": _schema_digest,
     "side_effect": _side_effect,
     "snapshot": _snapshot,
+    "tool_change": tool_change,
 }

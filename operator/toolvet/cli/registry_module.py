@@ -35,10 +35,8 @@ def load_registry(reference: str) -> ToolRegistry:
     with _output_to_stderr():
         try:
             found = _found(module, attribute)
-        except ContractError as error:
-            fault = ContractError(error.field, error.code, error.faults).under("registry")
-        except (Exception, SystemExit):  # noqa: BLE001  # foreign code may raise anything, its texts are its own
-            fault = ContractError("registry", "unreadable_module")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # foreign code raises anything; its texts are its own
+            fault = _fault(error)
     if fault is not None:
         raise fault
     if not isinstance(found, ToolRegistry):
@@ -55,6 +53,15 @@ def _found(module: str, attribute: str) -> object:
         return value
     made: object = value()
     return asyncio.run(_awaited(made)) if isawaitable(made) else made
+
+
+def _fault(error: BaseException) -> ContractError:
+    # A session's task group wraps what is raised inside it.
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, ContractError):
+        return ContractError(error.field, error.code, error.faults).under("registry")
+    return ContractError("registry", "unreadable_module")
 
 
 async def _awaited(made: Awaitable[object]) -> object:

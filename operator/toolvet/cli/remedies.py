@@ -26,7 +26,7 @@ REMEDIES: Final = MappingProxyType(
         "repeated_cursor": "The server leads back to a page already read, so that its listing never ends.",
         "too_many_tools": "An inventory holds at most 1000 tools: use several.",
         "duplicate_tool_name": "Two tools of one name cannot be told apart; the server has to rename one.",
-        "invalid_hint": "A hint in a tool's annotations must be true or false.",
+        "invalid_hint": "A hint of a tool must be true or false.",
         "not_canonical": "The definition holds a number or text that RFC 8785 cannot express.",
         # The mapping.
         "unmapped_tool": "This name does not turn into a canonical id: give it a toolId in a mapping file"
@@ -82,6 +82,17 @@ REMEDIES: Final = MappingProxyType(
         "another_inventory": "The snapshot was taken of another inventory.",
         "not_kept": "That generation is not kept: toolvet history INVENTORY lists those that are.",
         "unreadable": "What is kept of that generation is damaged; its snapshot, if any, is not.",
+        # Runs.
+        "events: invalid_json": "Give a JSON array of events, or one event a line.",
+        "events: invalid_iterable": "Give a JSON array of events, or one event a line.",
+        "before: invalid_json": "Not JSON: toolvet runs summarize --format json writes a summary.",
+        "after: invalid_json": "Not JSON: toolvet runs summarize --format json writes a summary.",
+        "workflow_id: invalid_identifier": "A workflow id here is 1 to 128 letters, digits, _, . and -.",
+        "workflow_ids: invalid_identifier": "A workflow id here is 1 to 128 letters, digits, _, . and -.",
+        "unknown_class": "Classes are success, abstained, review_required, policy_denied and failed.",
+        "unknown_reason": "Every class has reasons of its own: toolvet runs summarize --help lists them.",
+        "not_sorted_unique": "The list ascends by code point and repeats nothing.",
+        "total_out_of_range": "The events together pass the limit of a summary: make several.",
         # Files.
         "not_an_object": "Every document has to be a Kubernetes object, or a List of them: give manifests,"
         " rendered, and nothing else.",
@@ -108,5 +119,5 @@ REMEDIES: Final = MappingProxyType(
 
 def remedy_for(error: ContractError) -> str | None:
     """Return the sentence for the last part of the field with this code, else for the code alone."""
-    leaf = error.field_name.rpartition(".")[2]
+    leaf = error.field_name.rpartition(".")[2].partition("[")[0]
     return REMEDIES.get(f"{leaf}: {error.code}") or REMEDIES.get(error.code)

@@ -25,6 +25,7 @@ from toolvet.core.inventory import (
 BINDING_SCHEMA_VERSION = "openmed.agent.tool_catalog_binding.v1"
 _SNAPSHOT_DOMAIN = "openmed.agent.run-tool-catalog.v1"
 _CATALOG_DOMAIN = "toolvet.dev/tool-catalog.v1"
+_INVENTORY_DOMAIN = "toolvet.dev/tool-inventory.v1"
 _SNAPSHOT_KEYS = frozenset({"schema_version", "run_id", "bindings"})
 _BINDING_KEYS = frozenset({"tool", "implementation_id"})
 
@@ -52,6 +53,10 @@ class ToolBinding:
         """Return the dict form."""
         return {"tool": self.tool.to_dict(), "implementation_id": self.implementation_id}
 
+    def to_json(self) -> str:
+        """Return canonical JSON: members by name, and no digest has what JSON would escape."""
+        return f'{{"implementation_id":"{self.implementation_id}","tool":{self.tool.to_json()}}}'
+
 
 def _sorted_bindings(bindings: tuple[ToolBinding, ...]) -> tuple[ToolBinding, ...]:
     if len(bindings) > MAX_RECORDS or any(type(binding) is not ToolBinding for binding in bindings):
@@ -78,7 +83,7 @@ class Catalog:
     @cached_property
     def text(self) -> str:
         """The bindings as canonical JSON: nearly all that either digest is made of, written once."""
-        return canonical_json([binding.to_dict() for binding in self.bindings])
+        return f"[{','.join([binding.to_json() for binding in self.bindings])}]"
 
     def __repr__(self) -> str:
         return f"Catalog(tool_count={len(self.bindings)})"
@@ -91,7 +96,7 @@ class Catalog:
     @property
     def inventory_digest(self) -> str:
         """Digest of the contract document of the records, under our own domain."""
-        return domain_digest("toolvet.dev/tool-inventory.v1", self.inventory.to_json().encode("ascii"))
+        return domain_digest(_INVENTORY_DOMAIN, self.inventory.to_json().encode("ascii"))
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,25 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from toolvet.core.errors import ToolCatalogBindingError
+from toolvet.core.errors import BINDING_CODES, ToolCatalogBindingError
 from toolvet.core.identifiers import is_digest
-
-BINDING_CODES = frozenset(
-    {
-        "catalog_unavailable",
-        "implementation_changed",
-        "invalid_bindings",
-        "invalid_schema",
-        "invalid_selection",
-        "invalid_snapshot",
-        "invocation_failed",
-        "schema_changed",
-        "side_effect_changed",
-        "tool_unavailable",
-        "unreviewed_tool",
-    }
-)
-"""The contract's closed set (CONTRACTS 9.2)."""
 
 
 class EligibilityStatus(StrEnum):

@@ -21,7 +21,8 @@ class ContractError(ValueError):
         super().__init__(f"{field}: {code}" if field else code)
         self.field = field
         self.code = code
-        self.faults = tuple(faults[:MAX_FAULTS])
+        # A fault that was raised somewhere has frames, and those hold what was rejected there.
+        self.faults = tuple(fault.with_traceback(None) for fault in faults[:MAX_FAULTS])
 
     @property
     def field_name(self) -> str:
@@ -70,11 +71,32 @@ class RunDiffError(ContractError):
     """Input of a run diff that is no summary, or a diff built wrongly (CONTRACTS 11)."""
 
 
+BINDING_CODES = frozenset(
+    {
+        "catalog_unavailable",
+        "implementation_changed",
+        "invalid_bindings",
+        "invalid_schema",
+        "invalid_selection",
+        "invalid_snapshot",
+        "invocation_failed",
+        "schema_changed",
+        "side_effect_changed",
+        "tool_unavailable",
+        "unreviewed_tool",
+    }
+)
+"""The contract's closed set (CONTRACTS 9.2)."""
+
+
 class ToolCatalogBindingError(ContractError):
-    """A binding or snapshot that breaks the contract; the text is the code alone (CONTRACTS 9.2)."""
+    """A binding or snapshot that breaks the contract; the text is the code alone (CONTRACTS 9.2).
+
+    Any code but those of the closed set is ``invalid_bindings``, so that no text passes for a code.
+    """
 
     def __init__(self, code: str, faults: Sequence[ContractError] = ()) -> None:
-        super().__init__("", code, faults)
+        super().__init__("", code if code in BINDING_CODES else "invalid_bindings", faults)
 
     def under(self, prefix: str) -> ContractError:
         """Return the error with its place: the contract's own text has none."""

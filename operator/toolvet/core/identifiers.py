@@ -12,7 +12,7 @@ from enum import StrEnum
 from os import urandom
 from typing import TypeGuard
 
-from toolvet.core.errors import CorrelationIdError, GovernanceIdError, RunSummaryError
+from toolvet.core.errors import CorrelationIdError, GovernanceIdError
 
 MAX_IDENTIFIER_LENGTH = 512
 MAX_NAMESPACE_LENGTH = 253
@@ -109,6 +109,11 @@ def is_digest(value: object) -> TypeGuard[str]:
     return type(value) is str and len(value) == DIGEST_LENGTH and _DIGEST.fullmatch(value) is not None
 
 
+def is_summary_workflow_id(value: object) -> TypeGuard[str]:
+    """Tell whether this is a workflow id of a run summary: no governance identifier (CONTRACTS 2.5)."""
+    return type(value) is str and _SUMMARY_ID.fullmatch(value) is not None
+
+
 def _check_correlation_id(text: object, kind: str, field: str) -> None:
     match = _CORRELATION.fullmatch(text) if type(text) is str else None
     if match is None:
@@ -164,17 +169,3 @@ class ActionId:
 
     def __repr__(self) -> str:
         return "ActionId(<opaque>)"
-
-
-def check_summary_workflow_id(value: object) -> str:
-    """Return a workflow id of a run summary, which is no governance identifier (CONTRACTS 2.5)."""
-    if type(value) is not str or _SUMMARY_ID.fullmatch(value) is None:
-        raise RunSummaryError("workflow_id", "invalid_identifier")
-    return value
-
-
-def check_artifact_digest(value: object) -> str:
-    """Return one of the artifact digests of a run summary."""
-    if not is_digest(value):
-        raise RunSummaryError("artifact_digests", "invalid_digest")
-    return value

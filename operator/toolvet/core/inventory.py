@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from toolvet.core.canonical import canonical_json
 from toolvet.core.errors import MAX_FAULTS, ContractError, GovernanceIdError, ToolInventoryError
 from toolvet.core.identifiers import GovernanceKind, is_digest, is_semver, match_governance_id, version_key
 from toolvet.core.markdown import inventory_markdown
@@ -124,6 +123,14 @@ class ToolInventoryRecord:
             "schema_digest": self.schema_digest,
         }
 
+    def to_json(self) -> str:
+        """Return canonical JSON: members by name, and no grammar of a field has what JSON would escape."""
+        return (
+            f'{{"capability_class":"{self.capability_class}","schema_digest":"{self.schema_digest}",'
+            f'"side_effect_class":"{self.side_effect_class}","tool_id":"{self.tool_id}",'
+            f'"version":"{self.version}"}}'
+        )
+
 
 def exact_fields(mapping: Mapping[object, object], expected: frozenset[str]) -> dict[str, object] | None:
     """Return the members when the keys are exactly these, {} when not, None when it cannot be read."""
@@ -201,7 +208,8 @@ class ToolInventory:
 
     def to_json(self) -> str:
         """Return canonical JSON without a newline."""
-        return canonical_json(self.to_dict())
+        tools = ",".join([tool.to_json() for tool in self.tools])
+        return f'{{"schema_version":"{SCHEMA_VERSION}","tools":[{tools}]}}'
 
     def to_markdown(self) -> str:
         """Return the Markdown of CONTRACTS 5.4."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 _RECORD_COLUMNS = ("Tool ID", "Version", "Capability class", "Side-effect class", "Schema digest")
-_RECORD_VALUES = attrgetter("tool_id", "version", "capability_class", "side_effect_class", "schema_digest")
 _CHANGE_COLUMNS = ("Tool ID", "Version", "Field", "Baseline", "Candidate")
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(columns)} |", f"| {' | '.join('---' for _ in columns)} |"]
-    lines += [f"| `{'` | `'.join(row)}` |" for row in rows]
-    return lines
+def _table(columns: Sequence[str], rows: Iterable[str]) -> list[str]:
+    return [f"| {' | '.join(columns)} |", f"| {' | '.join('---' for _ in columns)} |", *rows]
 
 
-def _record_rows(records: Iterable[object]) -> Iterable[Sequence[str]]:
-    return map(_RECORD_VALUES, records)
-
-
-def _change_rows(changes: Iterable[Any]) -> list[Sequence[str]]:
+def _record_rows(records: Iterable[Any]) -> list[str]:
     return [
-        (change.tool_id, change.version, field.field, field.before, field.after)
+        f"| `{record.tool_id}` | `{record.version}` | `{record.capability_class}`"
+        f" | `{record.side_effect_class}` | `{record.schema_digest}` |"
+        for record in records
+    ]
+
+
+def _change_rows(changes: Iterable[Any]) -> list[str]:
+    return [
+        f"| `{change.tool_id}` | `{change.version}` | `{field.field}` | `{field.before}` | `{field.after}` |"
         for change in changes
         for field in change.fields
     ]

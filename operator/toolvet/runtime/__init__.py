@@ -1,10 +1,28 @@
-"""What agent processes import: a registry of their tools, bound to a reviewed catalog."""
+"""What agent processes import: their tools bound to a reviewed catalog, and the records they exchange.
+
+Every name that pages of the reference library use is here, so that code coming from there changes its imports
+and nothing else (docs/contracts.md).
+"""
 
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
+from toolvet.core.catalog_diff import ToolCatalogDiff, diff_tool_catalogs
 from toolvet.core.eligibility import CatalogEligibility
-from toolvet.core.errors import ContractError, ToolCatalogBindingError, ToolCatalogReviewRequired
+from toolvet.core.errors import (
+    ContractError,
+    OutcomeError,
+    RunDiffError,
+    RunSummaryError,
+    ToolCatalogBindingError,
+    ToolCatalogDiffError,
+    ToolCatalogReviewRequired,
+    ToolInventoryError,
+)
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventory, ToolInventoryRecord
+from toolvet.core.outcome import OutcomeClass, WorkflowOutcome
+from toolvet.core.run_diff import RunSummaryDiff, diff_run_summaries
+from toolvet.core.run_event import RunEvent
+from toolvet.core.run_summary import RunSummary
 from toolvet.core.side_effect import SideEffectClass
 from toolvet.runtime.catalog import RunToolCatalog
 from toolvet.runtime.findings import ToolFinding
@@ -21,20 +39,33 @@ from toolvet.runtime.tool_spec import (
 __all__ = [
     "CatalogEligibility",
     "ContractError",
+    "OutcomeClass",
+    "OutcomeError",
+    "RunDiffError",
+    "RunEvent",
     "RunId",
+    "RunSummary",
+    "RunSummaryDiff",
+    "RunSummaryError",
     "RunToolCatalog",
     "RunToolCatalogSnapshot",
     "SideEffectClass",
     "Stability",
     "ToolBinding",
     "ToolCatalogBindingError",
+    "ToolCatalogDiff",
+    "ToolCatalogDiffError",
     "ToolCatalogReviewRequired",
     "ToolFinding",
     "ToolInventory",
+    "ToolInventoryError",
     "ToolInventoryRecord",
     "ToolNotRegisteredError",
     "ToolRegistry",
     "ToolSpec",
+    "WorkflowOutcome",
+    "diff_run_summaries",
+    "diff_tool_catalogs",
     "from_mcp",
     "inventory_of",
     "registry_from_listing",

@@ -16,7 +16,7 @@ from toolvet.core.inventory import Key, ToolInventory
 from toolvet.runtime.binding import Names, bind, selection
 from toolvet.runtime.findings import Reason, ToolFinding, contract_codes, faults
 from toolvet.runtime.lookup import Captured, difference, is_registry, plainly_unchanged
-from toolvet.runtime.registry import ToolRegistry
+from toolvet.runtime.registry import Result, ToolRegistry
 
 
 @final
@@ -104,7 +104,9 @@ class RunToolCatalog:
             if reasons
         )
 
-    def invoke(self, registry: ToolRegistry, tool_id: str, version: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the handler returns
+    def invoke(
+        self, registry: ToolRegistry, tool_id: str, version: str, arguments: Mapping[str, Any]
+    ) -> Result:
         """Check all tools again, then call the captured handler of one (CONTRACTS 9.6).
 
         Arguments and result are not validated. A coroutine of an async handler is returned to be awaited,
@@ -123,7 +125,7 @@ class RunToolCatalog:
 
     async def ainvoke(
         self, registry: ToolRegistry, tool_id: str, version: str, arguments: Mapping[str, Any]
-    ) -> Any:  # noqa: ANN401  # whatever the handler returns
+    ) -> Result:
         """Do as ``invoke`` does and await what an async handler returns; an ordinary one is just called.
 
         Nothing is awaited between the check and the handler's first step. Cancellation passes through.
@@ -138,7 +140,7 @@ class RunToolCatalog:
         del arguments
         raise ToolCatalogBindingError("invocation_failed")
 
-    async def _deferred(self, registry: ToolRegistry, running: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    async def _deferred(self, registry: ToolRegistry, running: Coroutine[Any, Any, Any]) -> Result:
         try:
             self._require_unchanged(registry)
         except ToolCatalogReviewRequired:

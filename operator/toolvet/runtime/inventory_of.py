@@ -23,8 +23,8 @@ def inventory_of(
 
     Raises ContractError: ``registry: invalid_type``, ``identities: invalid_type``, and
     ``identities[INDEX]`` with stale_entry for a name that is not registered, invalid_type, invalid_schema,
-    ``tool_id`` invalid_identifier, version_must_be_separate or collision, ``capability_class``
-    invalid_identifier, or ``version`` invalid_semver for a registered pre-release.
+    ``hints`` invalid_hint, ``tool_id`` invalid_identifier, version_must_be_separate or collision,
+    ``capability_class`` invalid_identifier, or ``version`` invalid_semver for a registered pre-release.
     """
     if not isinstance(registry, ToolRegistry):
         raise ContractError("registry", "invalid_type")
@@ -54,8 +54,14 @@ def inventory_of(
 def record_of(spec: ToolSpec, tool_id: str, capability_class: str) -> ToolInventoryRecord:
     """Return the record of one spec: its version, schema digest and derived class under these ids.
 
-    Raises ToolInventoryError for an id or version, ToolCatalogBindingError("invalid_schema").
+    Raises ToolInventoryError for an id or version, ToolCatalogBindingError("invalid_schema"), and
+    ContractError("hints", "invalid_hint") for one that is no boolean, where the derivation would take any
+    text for true.
     """
+    if not all(
+        isinstance(hint, bool) for hint in (spec.read_only_hint, spec.destructive_hint, spec.idempotent_hint)
+    ):
+        raise ContractError("hints", "invalid_hint")
     return ToolInventoryRecord(
         tool_id=tool_id,
         version=spec.version,

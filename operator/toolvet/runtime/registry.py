@@ -11,10 +11,14 @@ from threading import RLock
 from typing import Any, TypeGuard
 
 from toolvet.core.errors import ContractError, ToolCatalogBindingError
-from toolvet.core.side_effect import SideEffectClass
-from toolvet.runtime.tool_spec import ToolSpec, tool_spec_schema_digest, tool_spec_side_effect_class
+from toolvet.core.side_effect import SideEffectClass, side_effect_class_from_hints
+from toolvet.core.tool_contract import schema_digest
+from toolvet.runtime.tool_spec import ToolSpec
 
-Handler = Callable[..., Any]
+Result = Any
+"""Whatever a handler returns; an awaitable of it where the handler is async."""
+
+Handler = Callable[..., Result]
 """What runs a tool; called with its arguments by keyword, ordinary or async."""
 
 Implementation = tuple[ToolSpec, Handler, str]
@@ -32,6 +36,10 @@ class ToolNotRegisteredError(ContractError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would quote it
+
+    def under(self, prefix: str) -> ContractError:
+        """Return the error with its place; no longer a KeyError, which has none."""
+        return ContractError(f"{prefix}.{self.field}", self.code)
 
 
 class Registration:
@@ -57,9 +65,17 @@ class Registration:
         spec = self.spec
         if type(spec) is not ToolSpec:
             return None
-        hints = (spec.read_only_hint, spec.destructive_hint, spec.idempotent_hint)
+        # Parameters are no part of the contract; but the lookup copies them, and what has plain types can be.
+        read = (
+            spec.input_schema,
+            spec.output_schema,
+            spec.read_only_hint,
+            spec.destructive_hint,
+            spec.idempotent_hint,
+            spec.parameters,
+        )
         try:
-            written = marshal.dumps((spec.input_schema, spec.output_schema, *hints), _WITHOUT_REFERENCES)  # type: ignore[arg-type]  # what does not fit raises
+            written = marshal.dumps(read, _WITHOUT_REFERENCES)  # type: ignore[arg-type]  # else ValueError
         except ValueError:
             return None
         judged = self._judged
@@ -72,19 +88,11 @@ class Registration:
 
 
 def _contract(written: bytes) -> tuple[str, SideEffectClass] | None:
-    schemas_and_hints = marshal.loads(written)  # noqa: S302  # written by this process a moment ago
-    taken, given, read_only, destructive, idempotent = schemas_and_hints
+    read = marshal.loads(written)  # noqa: S302  # written by this process a moment ago
+    taken, given, read_only, destructive, idempotent, _ = read
+    hints = {"readOnlyHint": read_only, "destructiveHint": destructive, "idempotentHint": idempotent}
     try:
-        spec = ToolSpec(
-            name="",
-            description="",
-            input_schema=taken,
-            output_schema=given,
-            read_only_hint=read_only,
-            destructive_hint=destructive,
-            idempotent_hint=idempotent,
-        )
-        return tool_spec_schema_digest(spec), tool_spec_side_effect_class(spec)
+        return schema_digest(taken, given), side_effect_class_from_hints(hints)
     except ContractError:
         return None
 
@@ -169,11 +177,11 @@ class ToolRegistry:
         return max(versions, key=_version_order, default=None)
 
 
-def _version_order(version: str) -> tuple[int, int, int, bool, str]:
+def _version_order(version: str) -> tuple[list[tuple[int, str]], bool, str]:
     """Order by number; a pre-release comes before its release."""
     numbers, dash, _ = version.partition("+")[0].partition("-")
-    major, minor, patch = numbers.split(".")
-    return int(major), int(minor), int(patch), not dash, version
+    # By length and then as text: numbers of any size have no leading zeros, and int() has a limit.
+    return [(len(number), number) for number in numbers.split(".")], not dash, version
 
 
 _LOOKUP = ToolRegistry.implementation_binding
