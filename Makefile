@@ -7,7 +7,8 @@ WORKERS ?= 2
 BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench pythons conformance ci clean clean-cache
+.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench pythons conformance image \
+  ci clean clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ pythons: setup ## the tests of core and runtime on every Python the package clai
 
 conformance: setup ## 20,000 random inputs against the reference library, in an environment of its own; N=500 runs fewer
 	@$(BED) -m conformance $(if $(N),--cases $(N))
+
+image: setup ## build the image with the list of what is in it into dist/; Linux and root, the first time two minutes
+	@$(BED) -m image
 
 lint: setup ## format check, lint, types, import contracts
 	@$(RUN) ruff format --check .

@@ -1,6 +1,6 @@
 """Bind an agent's tools to a reviewed catalog: capture, check, invoke, restore.
 
-Needs `pip install toolvet` and nothing else. What is printed is fit for a log: digests and codes only.
+Needs `pip install toolvet` and nothing else. All that is printed but the result is fit for a log.
 """
 
 # ruff: noqa: T201  # an example prints

@@ -116,10 +116,25 @@ def test_a_summary_adds_up_exactly(listed):
     assert set(summary.artifact_digests) == {d for event in listed for d in event.artifact_digests}
 
 
+def _plain(value):
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_a_summary_keeps_the_sign_of_a_zero_that_it_is_given():
+    summary = RunSummary.from_dict(EMPTY | {"duration_seconds": -0.0})
+    assert '"duration_seconds":-0.0,' in summary.to_json()
+    assert "| Duration (seconds) | -0 |" in summary.to_markdown()
+    assert sign(RunEvent("a", DONE, duration_seconds=-0.0).duration_seconds) == -1
+
+
 @given(summaries)
 @example(RunSummary.from_dict(EMPTY | {"duration_seconds": -0.0}))
 def test_a_written_summary_is_read_as_the_same(summary):
     text = summary.to_json()
+    assert summary.to_dict() == {name: _plain(getattr(summary, name)) for name in RunSummary.__slots__}
+    assert f'"duration_seconds":{summary.duration_seconds!r},' in text
     for form in (text, text.encode(), b"\xef\xbb\xbf" + text.encode(), bytearray(text, "utf-16")):
         assert RunSummary.from_json(form).to_json() == text
     assert RunSummary.from_dict(summary.to_dict()).to_json() == text
@@ -187,6 +202,7 @@ def caught(make):
     assert error.__cause__ is None
     assert error.__context__ is None
     for each in (error, *error.faults):
+        assert type(each.code) is type(each.field) is str
         assert CANARY not in f"{each} {each!r} {each.args} {each.__dict__}"
     for fault in error.faults:
         assert fault.__traceback__ is None
@@ -342,6 +358,7 @@ def broken():
         (lambda: RunEvent("a", DONE, artifact_digests=broken()), "artifact_digests: invalid_sequence"),
         (lambda: RunEvent("a", DONE, artifact_digests=count()), "artifact_digests: too_many_items"),
         (lambda: RunEvent(CANARY + ":", DONE), "workflow_id: invalid_identifier"),
+        (lambda: RunEvent.from_dict({"workflow_id": "a", "outcome": CANARY}), "outcome: not_a_mapping"),
         (lambda: RunSummary.from_json(f'{{"{CANARY}": 1, "{CANARY}": 2}}'), "summary: duplicate_field"),
         (lambda: RunSummary.from_json(f'{{"{CANARY}": NaN}}'), "summary: non_finite_number"),
         (lambda: RunSummary.from_json(f"{CANARY}"), "summary: invalid_json"),
@@ -351,6 +368,9 @@ def broken():
         (lambda: RunSummary.from_json("1" * 1_000_000), "summary: invalid_json"),
         (lambda: WorkflowOutcome.from_json(f'{{"{CANARY}": 1, "{CANARY}": 2}}'), "malformed_json"),
         (lambda: WorkflowOutcome.from_json("[" * 1_000_000), "malformed_json"),
+        (lambda: WorkflowOutcome.from_json('{"outcome_class": 1e999}'), "malformed_json"),
+        (lambda: WorkflowOutcome.from_json(f'{{"{CANARY}": "\udc80"}}'), "malformed_json"),
+        (lambda: WorkflowOutcome.from_json(f'{{"{CANARY}": "\\udc80"}}'), "unknown_field"),
         (lambda: WorkflowOutcome.from_json(CANARY), "malformed_json"),
         (lambda: WorkflowOutcome(CANARY, "completed"), "outcome_class: unknown_class"),
         (lambda: WorkflowOutcome("success", "completed"), "outcome_class: unknown_class"),

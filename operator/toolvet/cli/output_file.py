@@ -26,12 +26,12 @@ def write_output(path: str, text: str) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    target = path.resolve()
-    mode = target.stat().st_mode if target.exists() else None
-    if mode is not None and not stat.S_ISREG(mode):
-        with target.open("wb") as file:
+    # Asked before the link is resolved: /dev/stdout leads to a pipe that has no path.
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        with path.open("wb") as file:
             file.write(data)
         return
+    target = path.resolve()
     with target.open("ab"):  # asks for the right to write, which replacing would not
         pass
     # A new file just came into being with the mode that the umask gives.

@@ -25,6 +25,7 @@ from toolvet.core.inventory import (
 BINDING_SCHEMA_VERSION = "openmed.agent.tool_catalog_binding.v1"
 _SNAPSHOT_DOMAIN = "openmed.agent.run-tool-catalog.v1"
 _CATALOG_DOMAIN = "toolvet.dev/tool-catalog.v1"
+_INVENTORY_DOMAIN = "toolvet.dev/tool-inventory.v1"
 _SNAPSHOT_KEYS = frozenset({"schema_version", "run_id", "bindings"})
 _BINDING_KEYS = frozenset({"tool", "implementation_id"})
 
@@ -95,7 +96,7 @@ class Catalog:
     @property
     def inventory_digest(self) -> str:
         """Digest of the contract document of the records, under our own domain."""
-        return domain_digest("toolvet.dev/tool-inventory.v1", self.inventory.to_json().encode("ascii"))
+        return domain_digest(_INVENTORY_DOMAIN, self.inventory.to_json().encode("ascii"))
 
 
 @dataclass(frozen=True, repr=False)

@@ -123,7 +123,6 @@ class ToolInventoryRecord:
             "schema_digest": self.schema_digest,
         }
 
-
     def to_json(self) -> str:
         """Return canonical JSON: members by name, and no grammar of a field has what JSON would escape."""
         return (

@@ -83,10 +83,11 @@ class WorkflowOutcome:
         match members.fault:
             case MemberFault.NO_MAPPING | MemberFault.UNREADABLE:
                 raise OutcomeError("", "not_a_mapping")
-            case MemberFault.MISSING_FIELD as code:
-                raise OutcomeError("", code, [OutcomeError(name, code) for name in members.missing])
-            case MemberFault.UNKNOWN_FIELD as code:
-                raise OutcomeError("", code)
+            case MemberFault.MISSING_FIELD:
+                missing = [OutcomeError(name, "missing_field") for name in members.missing]
+                raise OutcomeError("", "missing_field", missing)
+            case MemberFault.UNKNOWN_FIELD:
+                raise OutcomeError("", "unknown_field")
         values = members.values
         return cls(
             outcome_class=_parse_class(values["outcome_class"]),
@@ -97,7 +98,7 @@ class WorkflowOutcome:
     @classmethod
     def from_json(cls, text: object) -> WorkflowOutcome:
         """Parse JSON text or bytes; raises OutcomeError, ``malformed_json`` where there is no document."""
-        document, fault = load_json(text)
+        document, fault = load_json(text, overflow=False)
         if fault is not None:
             raise OutcomeError("", "malformed_json")
         return cls.from_dict(document)

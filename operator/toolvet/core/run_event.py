@@ -86,12 +86,11 @@ class RunEvent:
         match members.fault:
             case MemberFault.NO_MAPPING | MemberFault.UNREADABLE:
                 raise RunSummaryError("event", "invalid_mapping")
-            case MemberFault.MISSING_FIELD as code:
-                raise RunSummaryError(
-                    "event", code, [RunSummaryError(name, code) for name in members.missing]
-                )
-            case MemberFault.UNKNOWN_FIELD as code:
-                raise RunSummaryError("event", code)
+            case MemberFault.MISSING_FIELD:
+                missing = [RunSummaryError(name, "missing_field") for name in members.missing]
+                raise RunSummaryError("event", "missing_field", missing)
+            case MemberFault.UNKNOWN_FIELD:
+                raise RunSummaryError("event", "unknown_field")
         return cls(**check_fields(_DEFAULTS | members.values, _PARSERS))
 
 

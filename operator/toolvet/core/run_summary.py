@@ -122,12 +122,11 @@ class RunSummary:
                 raise RunSummaryError("summary", "invalid_mapping")
             case MemberFault.UNREADABLE:
                 raise RunSummaryError("summary", "unreadable_mapping")
-            case MemberFault.MISSING_FIELD as code:
-                raise RunSummaryError(
-                    "summary", code, [RunSummaryError(name, code) for name in members.missing]
-                )
-            case MemberFault.UNKNOWN_FIELD as code:
-                raise RunSummaryError("summary", code)
+            case MemberFault.MISSING_FIELD:
+                missing = [RunSummaryError(name, "missing_field") for name in members.missing]
+                raise RunSummaryError("summary", "missing_field", missing)
+            case MemberFault.UNKNOWN_FIELD:
+                raise RunSummaryError("summary", "unknown_field")
         values = members.values
         faults = Faults()
         for field in ("workflow_ids", "artifact_digests"):
@@ -147,7 +146,7 @@ class RunSummary:
         code = _unfit(text)
         if code is not None:
             raise RunSummaryError("summary", code)
-        document, fault = load_json(text)
+        document, fault = load_json(text, overflow=True)
         if fault is not None:
             raise RunSummaryError("summary", _JSON_CODES[fault])
         return cls.from_dict(document)

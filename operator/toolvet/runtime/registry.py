@@ -37,6 +37,10 @@ class ToolNotRegisteredError(ContractError, KeyError):
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would quote it
 
+    def under(self, prefix: str) -> ContractError:
+        """Return the error with its place; no longer a KeyError, which has none."""
+        return ContractError(f"{prefix}.{self.field}", self.code)
+
 
 class Registration:
     """One spec under its name and version, and what runs it."""
