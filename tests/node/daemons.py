@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from controlplane.daemons import Layout
-from node.inside import ADDRESS
+from node.inside import ADDRESS, KUBELET_ROOT
 
 NODE_NAME = "node1"
 API_SERVICE_ADDRESS = "10.96.0.1"
@@ -39,7 +39,7 @@ def kubelet(program: Path, layout: Layout, kubeconfig: Path) -> list[str | Path]
         program,
         f"--config={layout.directory / 'kubelet.json'}",
         f"--kubeconfig={kubeconfig}",
-        f"--root-dir={layout.directory / 'kubelet'}",
+        f"--root-dir={KUBELET_ROOT}",
         f"--cert-dir={layout.pki('')}",
         f"--hostname-override={NODE_NAME}",
         f"--node-ip={ADDRESS}",

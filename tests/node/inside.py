@@ -14,6 +14,7 @@ from pathlib import Path
 from controlplane.supervisor import Children, answer, serve
 
 ADDRESS = "10.89.0.1"  # the node's; the namespace is its own, so any private range will do
+KUBELET_ROOT = Path("/run/kubelet")
 # What the kubelet wants to set for the whole machine (its container manager's list).
 COVERED = (
     "vm/overcommit_memory",
@@ -78,6 +79,11 @@ def _mounts(directory: Path) -> None:
             (covered / name).write_text(setting.read_text())
             _do("mount", "--bind", covered / name, setting)
     _do("mount", "-t", "tmpfs", "tmpfs", "/run")
+    # A short path: sockets of the kubelet are below it, and such a name ends at 108 bytes (unix(7)).
+    stored = directory / "kubelet"
+    for folder in (stored, KUBELET_ROOT):
+        folder.mkdir()
+    _do("mount", "--bind", stored, KUBELET_ROOT)
     for place in ("/var/lib", "/var/log"):  # what is there stays readable: a home may be below
         layer = directory / "layers" / Path(place).name
         (layer / "upper").mkdir(parents=True)
