@@ -1,13 +1,27 @@
 """One node for all tests of this folder, and the product on it."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 
 import pytest
 
+from image import conftest as of_image
 from image.build import built_image
 from node.agent import Crew, gathered_crew
 from node.bed import Node
+from node.packages import PackageError, install_packages
 from node.release import Release, install, is_installed
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Get everything before the first test: from nothing it takes longer than any test may."""
+    if session.config.option.collectonly:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    shown = capture.global_and_fixture_disabled() if capture else nullcontext()
+    with shown, suppress(PackageError):  # the node meets it again and fails each test that needs it
+        install_packages()
+    of_image.pytest_collection_finish(session)
 
 
 @pytest.fixture(scope="session")
