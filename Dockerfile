@@ -14,13 +14,14 @@ WORKDIR /src
 ENV UV_PROJECT_ENVIRONMENT=/opt/toolvet \
     UV_PYTHON=python3 \
     UV_PYTHON_DOWNLOADS=never \
+    UV_CACHE_DIR=/uv-cache \
     UV_LINK_MODE=copy
 COPY pyproject.toml uv.lock README.md LICENSE ./
-RUN --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=cache,target=/uv-cache \
     /uv/bin/uv sync --frozen --no-dev --extra operator --group image --no-install-project
 COPY operator ./operator
 # Without an installer's notes and activation scripts: the first hold the time of the build, the second want a shell.
-RUN --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=cache,target=/uv-cache \
     /uv/bin/uv sync --frozen --no-dev --extra operator --group image --no-editable \
  && find /opt/toolvet -name 'uv_*.json' -delete \
  && sed -i '/uv_[a-z]*\.json/d' /opt/toolvet/lib/python3*/site-packages/*.dist-info/RECORD \
@@ -32,7 +33,7 @@ RUN PYTHONHASHSEED=0 python3 -m compileall -q -j 1 --invalidation-mode unchecked
 
 # The list of what is in /opt/toolvet, in CycloneDX: `--target sbom`.
 FROM build AS list
-RUN --mount=type=cache,target=/root/.cache/uv \
+RUN --mount=type=cache,target=/uv-cache \
     UV_PROJECT_ENVIRONMENT=/sbom /uv/bin/uv sync --frozen --only-group sbom
 RUN /sbom/bin/cyclonedx-py environment /opt/toolvet --pyproject pyproject.toml --mc-type application \
     --output-reproducible --output-format JSON --output-file /toolvet.cdx.json
