@@ -187,7 +187,7 @@ def decide(
         return _ungoverned(policy, old, new, live, may_exempt)
     decision = _judge(new, found.name, found.catalog, policy, snapshots, approvals, now)
     if not decision.allowed and policy.review_on is ReviewOn.MATERIAL_CHANGE:
-        given = {_wanted(new, found.name, found.catalog): approvals, **(other_approvals or {})}
+        given = {**(other_approvals or {}), _wanted(new, found.name, found.catalog): approvals}
         decision = _by_minor_change(decision, new, found.catalog, policy, snapshots, given, now)
     return decision if decision.allowed else _described(decision, found.catalog, snapshots, baseline)
 
