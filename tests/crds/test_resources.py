@@ -213,7 +213,10 @@ def test_approvals_are_listed_by_snapshot_and_by_inventory(resources: Resources)
 
 
 def test_there_is_one_policy_and_its_numbers_are_bounded(resources: Resources) -> None:
-    assert resources.create(policy(), dry_run=True)["spec"] == {"requiredApprovals": 1}
+    assert resources.create(policy(), dry_run=True)["spec"] == {
+        "requiredApprovals": 1,
+        "reviewOn": "AnyChange",
+    }
     assert resources.accepts(
         policy(requiredApprovals=10, overrides=[{"namespaces": ["a"], "requiredApprovals": 2}])
     )

@@ -50,7 +50,8 @@ def _unpacked(data: object) -> Catalog:
     text = unzip.decompress(base64.b64decode(data["tools"], validate=True), _MAX_UNPACKED)
     if not unzip.eof:
         raise ValueError("cut off, or larger than any catalog")
-    return catalog_from_inventory({"spec": {"tools": json.loads(text)}})
+    # Of a generation that is past the tools are kept, and not what they were a minor change of.
+    return Catalog(catalog_from_inventory({"spec": {"tools": json.loads(text)}}).bindings)
 
 
 def generation_of(revision: Mapping[str, Any]) -> int:

@@ -27,11 +27,13 @@ from pydantic_core import PydanticCustomError
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import is_digest
+from toolvet.core.policy import ReviewOn
 from toolvet.kube.names import MAX_LABEL, MAX_OBJECT_NAME, is_namespace_name, is_object_name
 
 MAX_TOOLS = 1000
 MAX_INVENTORY_NAME = MAX_OBJECT_NAME - 1 - SNAPSHOT_NAME_DIGITS
 """A snapshot's name is the inventory's, a hyphen and the first digits of a digest."""
+MAX_MINOR_CHANGES = 4
 MAX_USER_NAME = 512
 MAX_REQUIRED_APPROVALS = 10
 MAX_SUBJECTS = 64
@@ -44,7 +46,15 @@ Object = Mapping[str, Any]
 
 # The days of a month are left to whoever parses it.
 _UTC_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z")
-_RULES = ("invalid_digest", "invalid_name", "invalid_time", "empty_name", "empty_key", "key_too_long")
+_RULES = (
+    "invalid_digest",
+    "invalid_name",
+    "invalid_time",
+    "empty_name",
+    "empty_key",
+    "key_too_long",
+    "invalid_choice",
+)
 
 
 def _rule(code: str, holds: Callable[[str], bool]) -> AfterValidator:
@@ -93,6 +103,7 @@ class ToolInventorySpec(_Model):
     """``spec`` of a ToolInventory."""
 
     tools: Tools
+    minor_change_of: Annotated[list[Digest], Field(max_length=MAX_MINOR_CHANGES)] | None = None
 
 
 class SnapshotSpec(_Model):
@@ -148,6 +159,9 @@ class PolicyRules(_Model):
     max_approval_age: StrictStr | None = None
     delivery_subjects: Subjects | None = None
     agents: AgentsModel | None = None
+    review_on: Annotated[StrictStr, _rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = (
+        None
+    )
 
 
 Namespace = Annotated[StrictStr, _rule("invalid_name", is_namespace_name)]
