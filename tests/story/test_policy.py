@@ -112,6 +112,27 @@ def test_a_revocation_cannot_be_deleted_away(team: Team) -> None:
     assert team.refusal(workload()).startswith("approval_revoked: ")
 
 
+def test_a_revocation_cannot_be_lost_with_an_owner(team: Team) -> None:
+    """The garbage collector may delete what is revoked; nobody may make it do so."""
+    team.publish(tool("read"))
+    snapshot = team.review()
+    reviewer = team.people.reviewer
+    owner = team.get("tvinv", AGENT)
+    owners = [
+        {name: owner[name] for name in ("apiVersion", "kind")}
+        | {name: owner["metadata"][name] for name in ("name", "uid")}
+    ]
+    revoked = team.toolvet("revoke", snapshot, "-n", team.namespace, as_user=reviewer).stdout.strip()
+    patch = json.dumps({"metadata": {"ownerReferences": owners}})
+    patched = team.kubectl("patch", revoked, "--type=merge", "--patch", patch, as_user=reviewer, check=False)
+    assert (patched.returncode, "owner_references: not_permitted" in patched.stderr) == (1, True)
+    copy = team.get(revoked.partition(".")[0], revoked.rpartition("/")[2])
+    copy["metadata"] = {"name": f"{snapshot}-copy", "ownerReferences": owners}
+    copy.pop("status", None)
+    applied = team.apply(copy, as_user=reviewer, check=False)
+    assert (applied.returncode, "owner_references: not_permitted" in applied.stderr) == (1, True)
+
+
 def test_approvals_older_than_the_guard_prove_nothing(team: Team) -> None:
     team.publish(tool("read"))
     snapshot = team.review()
