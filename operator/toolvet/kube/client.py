@@ -149,16 +149,27 @@ class ApiClient:
         parameters = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         return await self._call("POST", resource.path(namespace), parameters, obj)
 
-    async def replace(self, resource: Resource, namespace: str | None, obj: Object) -> Object:
+    async def replace(
+        self, resource: Resource, namespace: str | None, obj: Object, *, subresource: str | None = None
+    ) -> Object:
         """Write a whole object; its resourceVersion, where set, must still be current."""
-        return await self._call("PUT", resource.path(namespace, obj["metadata"]["name"]), {}, obj)
+        path = resource.path(namespace, obj["metadata"]["name"], subresource)
+        return await self._call("PUT", path, {}, obj)
 
     async def merge(
-        self, resource: Resource, namespace: str | None, name: str, patch: Object, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        patch: Object,
+        *,
+        dry_run: bool = False,
+        subresource: str | None = None,
     ) -> Object:
         """Merge-patch an object."""
         parameters = {"dryRun": "All"} if dry_run else {}
-        return await self._call("PATCH", resource.path(namespace, name), parameters, patch, _MERGE)
+        path = resource.path(namespace, name, subresource)
+        return await self._call("PATCH", path, parameters, patch, _MERGE)
 
     async def apply(
         self,
