@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli import agents, catalog, cluster, inspection, inventory, publish, runs
+from toolvet.cli import agents, catalog, cluster, inspection, inventory, publish, runs, source
 from toolvet.cli.output import ExitCode
 
 
@@ -24,6 +24,7 @@ inventory_app = new_group("Make ToolInventory manifests: what an agent's tools a
 catalog_app = new_group("Compare catalogs.")
 agents_app = new_group("Look at what agents may call.")
 runs_app = new_group("Summarize agent runs, and compare summaries without judging them.")
+source_app = new_group("Look at live MCP servers.")
 namespace_app = new_group("Choose how a namespace is governed.")
 
 app.add_typer(inventory_app, name="inventory")
@@ -31,6 +32,7 @@ app.add_typer(catalog_app, name="catalog")
 app.add_typer(namespace_app, name="namespace")
 app.add_typer(agents_app, name="agents")
 app.add_typer(runs_app, name="runs")
+app.add_typer(source_app, name="source")
 inventory.register(inventory_app)
 catalog.register(catalog_app)
 agents.register(agents_app)
@@ -38,6 +40,7 @@ cluster.register(app, namespace_app)
 inspection.register(app)
 publish.register(app)
 runs.register(runs_app)
+source.register(source_app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,157 @@
+"""Public servers at two releases each, over Streamable HTTP: counts, classes and reasons, none of their texts."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from tests.mcp import real_server
+from tests.mcp.http_servers import BEFORE, proxied
+
+from toolvet.core.listing_change import compare_listings
+from toolvet.mcp.address import AddressPolicy
+from toolvet.mcp.http import list_http_tools
+from toolvet.mcp.observation import Listing
+
+SDK_1, SDK_2 = "mcp<2", "mcp>=2.3"
+
+
+def pypi(package, version, sdk, *arguments):
+    return [*real_server.installed(package, version, sdk, BEFORE), *arguments]
+
+
+def npm(package, version, *arguments, pins=()):
+    return [*real_server.installed_node(package, version, BEFORE, *pins), *arguments]
+
+
+def atlassian(seed):
+    command = pypi("mcp-atlassian", "0.23.1", "mcp", "--transport", "stdio")
+    site = ["JIRA_URL=http://127.0.0.1:1", "JIRA_PERSONAL_TOKEN=none"]
+    return ["env", f"PYTHONHASHSEED={seed}", *site, *command[1:]]
+
+
+def commands(folder):
+    filesystem = "server-filesystem"
+    today_as_of_then = ("zod@3.23.8", "zod-to-json-schema@3.23.5")
+    return {
+        "git": (
+            pypi("mcp-server-git", "2025.7.1", SDK_1),
+            pypi("mcp-server-git", "2026.10.19", SDK_2),
+        ),
+        "fetch": (
+            pypi("mcp-server-fetch", "2025.4.7", SDK_1),
+            pypi("mcp-server-fetch", "2026.10.24", SDK_2),
+        ),
+        "time": (
+            pypi("mcp-server-time", "2025.9.25", SDK_1, "--local-timezone", "UTC"),
+            pypi("mcp-server-time", "2026.10.19", SDK_2, "--local-timezone", "UTC"),
+        ),
+        "memory": (npm("server-memory", "2025.4.25"), npm("server-memory", "2026.8.31")),
+        "filesystem": (npm(filesystem, "2025.11.25", folder), npm(filesystem, "2026.8.31", folder)),
+        "everything": (
+            npm("server-everything", "2025.9.25", "stdio"),
+            npm("server-everything", "2026.8.31", "stdio"),
+        ),
+        # The same release twice: a dependency was released in between.
+        "filesystem, dependency": (
+            npm(filesystem, "0.6.2", folder, pins=today_as_of_then),
+            npm(filesystem, "0.6.2", folder),
+        ),
+        # The same release twice, started twice: a default is written in the order of a set.
+        "atlassian, restarted": (atlassian(1), atlassian(2)),
+    }
+
+
+@pytest.fixture(scope="module")
+def listings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("public")
+    servers = {}
+    for number, (_, pair) in enumerate(commands(str(folder)).items()):
+        servers |= {f"s{number}-{release}": command for release, command in enumerate(pair)}
+    with proxied(servers, folder) as urls:
+        found = [asyncio.run(listed(url)) for url in urls.values()]
+    return dict(zip(commands(str(folder)), zip(found[::2], found[1::2], strict=True), strict=True))
+
+
+async def listed(url):
+    listing = await list_http_tools(url, policy=AddressPolicy.of("127.0.0.0/8"))
+    assert isinstance(listing, Listing), listing
+    return listing
+
+
+# Tools before and after, tools by what became of them, and every reason.
+EXPECTED = {
+    "git": (
+        13,
+        12,
+        {"kept material": 12, "removed material": 1},
+        set(
+            "constraint_changed description_changed hint_changed hint_restated input_added schema_title_changed side_effect_changed tool_removed".split()
+        ),
+    ),
+    "fetch": (
+        1,
+        1,
+        {"kept material": 1},
+        set(
+            "constraint_changed hint_changed hint_restated schema_title_changed side_effect_changed wording_changed".split()
+        ),
+    ),
+    "time": (
+        2,
+        2,
+        {"kept material": 2},
+        set(
+            "description_changed hint_changed output_schema_changed schema_title_changed side_effect_changed".split()
+        ),
+    ),
+    "memory": (
+        9,
+        9,
+        {"kept material": 9},
+        set(
+            "dialect_changed execution_changed hint_changed hint_restated output_schema_changed output_wording_changed side_effect_changed title_changed".split()
+        ),
+    ),
+    "filesystem": (
+        14,
+        14,
+        {"kept material": 14},
+        set("description_changed hint_changed output_schema_changed side_effect_changed".split()),
+    ),
+    "everything": (
+        10,
+        13,
+        {"added baseline": 12, "kept material": 1, "removed material": 9},
+        set(
+            "description_changed execution_changed extra_inputs_allowed hint_changed instructions_changed side_effect_changed title_changed tool_added tool_removed".split()
+        ),
+    ),
+    "filesystem, dependency": (
+        9,
+        9,
+        {"kept material": 8, "kept none": 1},
+        set("extra_inputs_allowed input_removed required_shrunk schema_erased type_widened".split()),
+    ),
+    "atlassian, restarted": (
+        63,
+        63,
+        {"kept material": 4, "kept none": 59},
+        set("default_changed".split()),
+    ),
+}
+
+
+@pytest.mark.parametrize("server", EXPECTED)
+def test_changes_between_releases(listings, server):
+    before, after = listings[server]
+    change = compare_listings(before.observed, after.observed)
+    counts = Counter(f"{one.presence} {one.verdict.result}" for one in change.tools.values())
+    found = (
+        len(before.definitions),
+        len(after.definitions),
+        dict(counts),
+        {str(one) for one in change.reasons},
+    )
+    assert found == EXPECTED[server]
+    assert not before.observed.malformed
+    assert not after.observed.malformed
