@@ -12,7 +12,7 @@ import pytest
 from controlplane.api import ApiError
 from controlplane.waiting import wait_until
 from crds.api import Resources, refusal
-from crds.objects import DIGEST, acknowledgement, change, enablement, held_call, in_seconds, inventory, source
+from crds.objects import DIGEST, acknowledgement, change, enablement, held_call, in_seconds, source
 from crds.rights import bind, give
 
 CANARY = "canary"
@@ -35,7 +35,7 @@ def somebody(resources: Resources) -> Callable[..., tuple[Resources, str]]:
 
 @pytest.fixture
 def collector(resources: Resources) -> Resources:
-    plurals = ["toolchanges", "toolinventories", "mcpsources/status", "toolenablements/status"]
+    plurals = ["toolchanges", "mcpsources/status", "toolenablements/status"]
     verbs = ["create", "get", "update", "patch", "delete"]
     give(resources.bed, COLLECTOR, resources.namespace, {"resources": plurals, "verbs": verbs})
     return resources.as_user(COLLECTOR)
@@ -409,36 +409,3 @@ def test_statuses_of_sources_and_enablements_are_the_collectors(
         told = refusal(lambda obj=obj, status=status: resources.patch(obj, {"status": status}, "status"))
         assert "status: not_the_collector" in told
         assert collector.patch(obj, {"status": status}, "status")["status"] == status
-
-
-def test_an_inventorys_minor_changes_are_the_collectors(resources: Resources, collector: Resources) -> None:
-    """The member is not in the schema yet: it is for the time of this test."""
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/toolinventories.toolvet.dev"
-    found = resources.bed.api("GET", path)
-    before = found["spec"]
-    found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
-        "minorChangeOf"
-    ] = {"type": "array", "items": {"type": "string"}}
-    resources.bed.api("PUT", path, found)
-    try:
-        one = inventory()
-        one["spec"]["minorChangeOf"] = [DIGEST]
-
-        def known() -> bool:
-            try:
-                return collector.accepts(one)
-            except ApiError as error:
-                return error.status not in (400, 404)
-
-        wait_until(known, 20, "the member is not known")
-        assert "minor_change_of: not_the_collector" in resources.refusal(one)
-        collector.create(one)
-        resources.patch(one, {"metadata": {"labels": {"a": "b"}}})
-        for value in ([], None, [DIGEST, DIGEST]):
-            told = refusal(lambda value=value: resources.patch(one, {"spec": {"minorChangeOf": value}}))
-            assert "minor_change_of: not_the_collector" in told
-        assert resources.accepts(inventory(name="another"))
-    finally:
-        found = resources.bed.api("GET", path)
-        del before["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["minorChangeOf"]
-        resources.bed.api("PUT", path, {**found, "spec": before})
