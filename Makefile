@@ -7,7 +7,7 @@ WORKERS ?= 2
 BED = PYTHONPATH=.:tests $(RUN) python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench pythons conformance ci clean clean-cache
+.PHONY: help setup controlplane demo sandbox test lint format generate check-generated bench pythons vectors conformance ci clean clean-cache
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,7 +63,10 @@ check-generated: setup ## fail when a derived file is not what generate writes
 bench: controlplane ## what a decision costs, in ratios measured in one run; printed, not asserted
 	@$(BED) -m bench
 
-ci: lint check-generated test ## everything a submission must pass
+vectors: setup ## the contract vectors on every Python within reach
+	@$(RUN) python tools/test_pythons.py --vectors
+
+ci: lint check-generated test vectors ## everything a submission must pass
 
 clean: ## remove what setup made
 	rm -rf .venv* .tools dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -20,9 +20,10 @@ TOOLS = (
 )
 RULES: tuple[dict[str, Any], ...] = (
     {},
+    {"reviewOn": "MaterialChange"},
     {"requiredApprovals": 2},
     {"deliverySubjects": ["robot"], "agents": {"serviceAccountNames": ["default"]}},
-    {"agents": {"all": True}, "maxApprovalAge": "720h"},
+    {"agents": {"all": True}, "maxApprovalAge": "720h", "reviewOn": "MaterialChange"},
 )
 """Of the namespaces, one each."""
 
@@ -93,15 +94,19 @@ def _inventory(draw: random.Random, found: Situation, name: str) -> list[dict[st
     now, before = draw.choice(TOOLS), draw.choice(TOOLS)
     live = _placed(inventory(*now, name=name), found.namespace)
     kept = _placed(inventory(*before, name=name), found.namespace)
+    judged = _listing(draw, live, kept)
     where = draw.choice(["stored", "stored", "files", "both", "changed"])
     if where in {"stored", "both"}:
-        found.stored.append(live)
+        found.stored.append(judged)
     if where == "changed":
         found.stored.append(kept)
-    if where != "stored":
+    if where == "both":
         found.files.append(live)
+    elif where != "stored":
+        found.files.append(judged)
     snapshots: list[dict[str, Any]] = []
-    for source in (live, kept)[: draw.choice([0, 1, 1, 1, 2])]:
+    sources = (live, kept) if judged is live else (kept, live)
+    for source in sources[: draw.choice([0, 1, 1, 1, 2])]:
         snapshot = _snapshot(draw, source)
         if snapshot["metadata"]["name"] in {item["metadata"]["name"] for item in snapshots}:
             continue
@@ -111,6 +116,15 @@ def _inventory(draw: random.Random, found: Situation, name: str) -> list[dict[st
             place.append(snapshot)
         _approve(draw, found, snapshot, reviewed=found.stored in places)
     return snapshots
+
+
+def _listing(draw: random.Random, live: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """Return an inventory as the collector would write it half the time, with a list of minor changes."""
+    if draw.random() < 0.3:
+        return live
+    before, other = (catalog_from_inventory(item).digest for item in (kept, inventory(*draw.choice(TOOLS))))
+    digests = draw.choice([[], [before], [before], [before, other], [other, before]])
+    return {**live, "spec": {**live["spec"], "minorChangeOf": digests}}
 
 
 def _placed(obj: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -51,6 +51,16 @@ PIN = OLD["metadata"]["name"]
 ALL = {"apiVersion": API_VERSION, "kind": "CatalogPolicy", "metadata": {"name": "default"}}
 EVERY_AGENT = ALL | {"spec": {"agents": {"all": True}}}
 NO_AGENT = ALL | {"spec": {}}
+MATERIAL = ALL | {"spec": {"reviewOn": "MaterialChange"}}
+OTHER = snapshot(inventory(tool("read", schema="d")))
+OTHER_PIN = OTHER["metadata"]["name"]
+
+
+def minor_change(source: Object, *digests: str) -> Object:
+    return source | {"spec": source["spec"] | {"minorChangeOf": list(digests)}}
+
+
+BY_COLLECTOR = minor_change(CHANGED, catalog_from_inventory(READ).digest)
 
 
 @pytest.fixture
@@ -86,12 +96,16 @@ MISPLACED = workload() | {
 CERTAIN = {
     "a binding on the workload itself": ([MISPLACED], "binding_misplaced"),
     "an annotation against the inventory": ([READ, bound("another")], "binding_mismatch"),
-    "a pin that the inventory has left": ([CHANGED, OLD, bound(pin=PIN)], "snapshot_outdated"),
+    "a pin that the inventory has left": ([CHANGED, OLD, NO_AGENT, bound(pin=PIN)], "snapshot_outdated"),
     "the same, whatever governs": (
-        [inventory(tool("read", schema="c")), OLD, bound(AGENT, PIN)],
+        [inventory(tool("read", schema="c")), OLD, NO_AGENT, bound(AGENT, PIN)],
         "snapshot_outdated",
     ),
-    "a pin of another digest, unseen": ([CHANGED, bound(pin=PIN)], "snapshot_outdated"),
+    "a pin of another digest, unseen": ([CHANGED, NO_AGENT, bound(pin=PIN)], "snapshot_outdated"),
+    "a pin that the collector's list does not name": (
+        [minor_change(READ, digest("1")), OTHER, MATERIAL, bound(pin=OTHER_PIN)],
+        "snapshot_outdated",
+    ),
     "a pin of no snapshot of it": ([READ, bound(pin="latest")], "snapshot_missing"),
     "an agent that nothing can govern": ([EVERY_AGENT, bound(account="default")], "binding_missing"),
 }
@@ -127,7 +141,14 @@ UNCERTAIN = {
     "a pin alone": [bound(pin=PIN)],
     "an agent whose inventory may exist": [EVERY_AGENT, workload()],
     "an update that may take a binding away": [NO_AGENT, bound(account="default")],
-    "the same without a policy": [workload(account="default")],
+    "the same with no policy": [workload(account="default")],
+    "a pin the collector may call a minor change": [CHANGED, OLD, bound(pin=PIN)],
+    "the same, unseen": [CHANGED, bound(pin=PIN)],
+    "the same where that decides": [CHANGED, OLD, MATERIAL, bound(pin=PIN)],
+    "a list among the files": [BY_COLLECTOR, OLD, MATERIAL, bound(pin=PIN)],
+    "a list of what is not seen": [BY_COLLECTOR, MATERIAL, bound(pin=PIN)],
+    "the same without a policy": [BY_COLLECTOR, bound(pin=PIN)],
+    "a list without a pin": [BY_COLLECTOR, OLD, MATERIAL, workload()],
     "a mode that may not come to be": [namespace("warn"), READ, bound("another")],
 }  # fmt: skip
 
@@ -179,7 +200,7 @@ def test_modes(check: Any) -> None:
 
 
 def test_rules_of_a_namespace_are_those_of_its_override(check: Any) -> None:
-    rules = policy(["a", "b", "c", "default"])
+    rules = policy(["a", "b", "c", "d", "default"])
     objects = [rules, bound(account="default")]
     assert check(*objects)[0] == 1
     assert check(*objects, options=("-n", "a"))[0] == 3

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.cli.situations import APPROVERS, RULES, Situation, policy, situations
 
+from controlplane.collector import collector
 from controlplane.installation import Installation
 from controlplane.waiting import wait_until
 from story.team import DENIED
@@ -66,15 +67,19 @@ def _in_force(product: Installation, namespace: str) -> bool:
 
 
 class Cluster:
-    """The API server as admin and as each approver."""
+    """The API server as admin, as the collector and as each approver."""
 
-    def __init__(self, admin: ApiClient, approvers: dict[str, ApiClient]) -> None:
+    def __init__(self, admin: ApiClient, collector: ApiClient, approvers: dict[str, ApiClient]) -> None:
         self.admin = admin
+        self._collector = collector
         self._approvers = approvers
 
     async def store(self, obj: dict[str, Any]) -> None:
         """Store an object as the person who may: an approval is made by its approver, then revoked."""
         resource, namespace = _BY_KIND[obj["kind"]], obj["metadata"].get("namespace")
+        if obj["spec"].get("minorChangeOf"):
+            await self._collector.apply(resource, namespace, obj, manager="collector")
+            return
         if resource is not APPROVALS:
             await self.admin.apply(resource, namespace, obj, manager="tests")
             return
@@ -170,9 +175,13 @@ async def test_check_and_gate_agree(product: Installation, namespaces: list[str]
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(connect(load(path, None).credentials, user_agent="tests"))
-            for path in (product.bed.kubeconfig(), *map(product.bed.kubeconfig, APPROVERS))
+            for path in (
+                product.bed.kubeconfig(),
+                collector(product.bed, product.namespace, product.chart.fullname),
+                *map(product.bed.kubeconfig, APPROVERS),
+            )
         ]
-        cluster = Cluster(clients[0], dict(zip(APPROVERS, clients[1:], strict=True)))
+        cluster = Cluster(*clients[:2], dict(zip(APPROVERS, clients[2:], strict=True)))
         await cluster.store(rules)
         await _each([case.stored for case in cases], lambda objects: _in_order(cluster, objects))
         took.done("stored")
@@ -187,6 +196,7 @@ async def test_check_and_gate_agree(product: Installation, namespaces: list[str]
         said = await _asked(stack, product, cases)
         took.done("asked the gate")
     print(f"\n{COUNT} situations: {took}: {dict(Counter(said))}")
+    assert any(item.code == "minor_change" for item in [*before, *after])
     for name, findings in (("before", before), ("after", after), ("offline", offline)):
         _figures(name, findings)
     for case, early, late, word in zip(cases, before, after, said, strict=True):

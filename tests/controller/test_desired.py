@@ -20,7 +20,7 @@ from toolvet.controller.conditions import differs
 from toolvet.controller.desired import desired, policy_status
 from toolvet.controller.observed import Observed, governs, stored
 from toolvet.core.decision import Unknown
-from toolvet.core.policy import Policy, PolicySet
+from toolvet.core.policy import Policy, PolicySet, ReviewOn
 from toolvet.core.workload import Workload
 from toolvet.kube.resources import catalog_from_inventory, policies_from_object, snapshot_from_object
 
@@ -255,3 +255,39 @@ def test_the_policy_is_ready_or_says_why():
     broken = policy_status(stored(put(policy(99)), policies_from_object), NOW)
     assert conditions(broken)["Ready"] == ("False", "state_invalid")
     assert "99" not in str(broken["conditions"])
+
+
+REWORDED = catalog(binding("read", implementation="c"), binding("search"))
+MATERIAL = PolicySet(Policy(review_on=ReviewOn.MATERIAL_CHANGE))
+
+
+def called_minor(policies=MATERIAL, **settings) -> Observed:
+    """A live catalog that the collector calls a minor change of the one approved before."""
+    found = state(REWORDED, policies=policies, **settings)
+    obj = put(inventory(REWORDED))
+    obj["spec"]["minorChangeOf"] = [LIVE.digest]
+    return Observed(**{**found.__dict__, "inventory": stored(obj, catalog_from_inventory)})
+
+
+def test_a_minor_change_leaves_nothing_to_review_where_the_policy_says_so():
+    pin = snapshot(LIVE)["metadata"]["name"]
+    workloads = [deployment(), deployment("pinned", snapshot=pin)]
+    wanted = desired(called_minor(workloads=workloads), NOW)
+    assert conditions(wanted.inventory) == {"Approved": ("True", "minor_change")}
+    (approved,) = wanted.inventory["conditions"]
+    assert approved["message"].startswith(f"1 of 1 approvals of {pin}: ")
+    assert wanted.inventory["workloads"] == {"governed": 2, "eligible": 2, "drifted": 0}
+    taken = only(wanted.snapshots)
+    assert conditions(taken) == {"Approved": ("True", "approved"), "Eligible": ("True", "minor_change")}
+    # The contract's own fields know equality alone.
+    assert (taken["eligibility"], taken["reasons"]) == ("re-review-required", ["implementation_changed"])
+
+
+def test_by_default_a_minor_change_is_any_change():
+    exact = called_minor(policies=PolicySet(), workloads=[deployment()])
+    plain = state(REWORDED, workloads=[deployment()])
+    assert desired(exact, NOW).inventory == desired(plain, NOW).inventory
+    assert desired(exact, NOW).snapshots == desired(plain, NOW).snapshots
+    assert conditions(desired(called_minor(approvals=[]), NOW).inventory) == {
+        "Approved": ("False", "not_approved")
+    }

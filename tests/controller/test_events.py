@@ -17,6 +17,7 @@ from toolvet.controller.change import Change
 from toolvet.controller.desired import desired
 from toolvet.controller.events import MAX_WORKLOADS, events
 from toolvet.controller.observed import Observed, Previous, stored
+from toolvet.core.policy import Policy, PolicySet, ReviewOn
 from toolvet.kube.kinds import KINDS, workload
 from toolvet.kube.resources import catalog_from_inventory, snapshot_from_object
 
@@ -141,3 +142,16 @@ def test_a_change_whose_past_is_unknown_says_so():
     assert "added" not in change.to_status("t")
     found = state(LIVE, generation=4, status=observed_before())
     assert "not known any more" in owed(found)[0]["note"]
+
+
+def test_a_minor_change_is_told_and_leaves_nobody_drifted():
+    now = catalog(binding("read", implementation="c"), binding("search"))
+    obj = put(inventory(now), generation=2, status=observed_before(1, LIVE))
+    obj["spec"]["minorChangeOf"] = [LIVE.digest]
+    before = state(LIVE, previous=Previous(1, LIVE), workloads=[deployment()])
+    material = PolicySet(Policy(review_on=ReviewOn.MATERIAL_CHANGE))
+    changed = {"inventory": stored(obj, catalog_from_inventory), "policies": material}
+    (told,) = owed(Observed(**{**before.__dict__, **changed}))
+    assert (told["reason"], told["type"]) == ("CatalogChanged", "Normal")
+    assert told["note"].splitlines()[0].endswith(": minor_change")
+    assert "tool:org.example/read 1.0.0: implementation_changed" in told["note"]

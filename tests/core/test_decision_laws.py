@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from core.build import NOW, OTHER_RUN, approval, binding, catalog, snapshot, workload
 from toolvet.core.approval import snapshot_name
+from toolvet.core.binding import LiveCatalog
 from toolvet.core.decision import Decision, Unknown, decide
 from toolvet.core.differences import differences
-from toolvet.core.policy import BUILT_IN, AgentSelector, Policy, PolicySet
+from toolvet.core.policy import BUILT_IN, AgentSelector, Policy, PolicySet, ReviewOn
 from toolvet.core.workload import Workload
 
 examples = settings(max_examples=200, deadline=None)
@@ -29,6 +30,7 @@ class Situation:
     new: Workload
     may_exempt: Any
     baseline: str | None
+    other_approvals: Any = None
 
     def decide(self, now=NOW, **changed) -> Decision:
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__} | changed
@@ -43,7 +45,9 @@ REVIEWED += [snapshot("assistant", CATALOGS[0], run=OTHER_RUN)]
 SNAPSHOT_NAMES = sorted({item.name for item in REVIEWED})
 
 unknowns = st.sampled_from(list(Unknown))
-catalogs = st.one_of(st.sampled_from(CATALOGS), st.none(), unknowns)
+lists = st.lists(st.sampled_from([of.digest for of in CATALOGS]), max_size=4).map(tuple)
+lives = st.builds(lambda of, listed: LiveCatalog(of.bindings, listed), st.sampled_from(CATALOGS), lists)
+catalogs = st.one_of(st.sampled_from(CATALOGS), lives, st.none(), unknowns)
 reviewed = st.one_of(st.sampled_from(REVIEWED), st.none(), unknowns)
 approvals = st.builds(
     approval,
@@ -69,6 +73,7 @@ rules = st.builds(
     st.sampled_from([None, None, timedelta(hours=1), timedelta(hours=3)]),
     st.sampled_from([frozenset(), frozenset(), frozenset({"carol"})]),
     agents,
+    st.sampled_from(ReviewOn),
 )
 policies = st.one_of(st.builds(PolicySet, rules), st.just(BUILT_IN), unknowns)
 workloads = st.builds(
@@ -83,12 +88,17 @@ workloads = st.builds(
     labels=st.sampled_from([(), (("agent", "yes"),)]),
 )
 approval_lists = st.lists(approvals, max_size=5, unique_by=lambda item: item.name)
+further = st.one_of(
+    st.none(),
+    st.dictionaries(st.sampled_from(SNAPSHOT_NAMES), st.one_of(approval_lists, approval_lists, unknowns)),
+)
 
 
 @st.composite
 def situations(draw):
-    """Any situation; every other one starts from an allowed creation, or admissions would be rare."""
-    if draw(st.booleans()):
+    """Any situation; two of three start from an allowed creation, or admissions would be rare."""
+    start = draw(st.sampled_from(["approved", "minor change", "anything"]))
+    if start == "approved":
         of = REVIEWED[0]
         return Situation(
             draw(st.sampled_from([BUILT_IN, PolicySet(Policy(2))])),
@@ -100,6 +110,8 @@ def situations(draw):
             draw(st.booleans()),
             None,
         )
+    if start == "minor change":
+        return draw(minor_changes())
     return Situation(
         draw(policies),
         draw(st.dictionaries(st.sampled_from(NAMES), catalogs)),
@@ -109,7 +121,63 @@ def situations(draw):
         draw(workloads),
         draw(st.one_of(st.booleans(), unknowns)),
         draw(st.sampled_from([None, *SNAPSHOT_NAMES])),
+        draw(further),
     )
+
+
+@st.composite
+def minor_changes(draw):
+    """An allowed creation under a snapshot that the live catalog is a minor change of."""
+    of, now, third = REVIEWED[0], REVIEWED[1], REVIEWED[2]
+    pin = draw(st.sampled_from([None, None, of.name]))
+    given = [approval(of, "alice", "alice"), approval(of, "bob", "bob"), *draw(approval_lists)]
+    of_live = draw(approval_lists)
+    others = {now.name: of_live} if pin else {of.name: given}
+    others[third.name] = draw(st.one_of(approval_lists, unknowns))
+    return Situation(
+        PolicySet(Policy(draw(st.sampled_from([1, 2])), review_on=ReviewOn.MATERIAL_CHANGE)),
+        {"assistant": LiveCatalog(now.catalog.bindings, (third.catalog.digest, of.catalog.digest))},
+        {of.name: of, now.name: draw(st.sampled_from([None, now])), third.name: draw(reviewed)},
+        given if pin else of_live,
+        None,
+        workload(snapshot=pin),
+        draw(st.booleans()),
+        None,
+        others,
+    )
+
+
+@examples
+@given(minor_changes(), st.data())
+def test_taking_away_or_revoking_any_further_approval_never_admits(situation, data) -> None:
+    name = data.draw(st.sampled_from(sorted(situation.other_approvals)))
+    given = situation.other_approvals[name]
+    if isinstance(given, Unknown) or not given:
+        return
+    place = data.draw(st.integers(0, len(given) - 1))
+    revoked = [*given[:place], replace(given[place], revoked=True), *given[place + 1 :]]
+    changes = [revoked, [*given, replace(given[place], revoked=True, name="revocation")]]
+    if not given[place].revoked:
+        changes.append([*given[:place], *given[place + 1 :]])
+    for changed in changes:
+        later = situation.decide(other_approvals=situation.other_approvals | {name: changed})
+        assert situation.decide().allowed or not later.allowed
+
+
+@examples
+@given(situations(), lists)
+def test_a_longer_list_never_refuses_and_by_default_means_nothing(situation, more) -> None:
+    live = {
+        name: LiveCatalog(of.bindings, (*getattr(of, "minor_change_of", ()), *more))
+        if not isinstance(of, Unknown | None)
+        else of
+        for name, of in situation.live.items()
+    }
+    before, after = situation.decide(), situation.decide(live=live)
+    assert after.allowed or after.unread or not before.allowed
+    if not isinstance(situation.policies, Unknown):
+        exact = PolicySet(replace(situation.policies.default, review_on=ReviewOn.ANY_CHANGE))
+        assert situation.decide(policies=exact) == situation.decide(policies=exact, live=live)
 
 
 @examples
@@ -163,6 +231,7 @@ STRICTER = [
     lambda rule: replace(rule, delivery_subjects=rule.delivery_subjects | {"alice"}),
     lambda rule: replace(rule, max_approval_age=min(rule.max_approval_age or HOUR, HOUR)),
     lambda rule: replace(rule, agents=AgentSelector(everything=True)),
+    lambda rule: replace(rule, review_on=ReviewOn.ANY_CHANGE),
 ]
 
 
@@ -181,7 +250,13 @@ def test_approvals_that_nobody_vouches_for_never_admit(situation) -> None:
     if isinstance(situation.approvals, Unknown):
         return
     forged = [replace(item, origin_verified=False) for item in situation.approvals]
-    decision = situation.decide(approvals=forged)
+    others = {
+        name: given
+        if isinstance(given, Unknown)
+        else [replace(item, origin_verified=False) for item in given]
+        for name, given in (situation.other_approvals or {}).items()
+    }
+    decision = situation.decide(approvals=forged, other_approvals=others)
     assert not decision.allowed or decision.inventory is None
 
 
@@ -190,6 +265,7 @@ def _places(situation: Situation) -> list[tuple[str, str | None]]:
     return [
         *single,
         *(("live", name) for name in NAMES),
+        *(("other_approvals", name) for name in SNAPSHOT_NAMES),
         *(("snapshots", name) for name in SNAPSHOT_NAMES),
     ]
 
@@ -198,7 +274,7 @@ def _with(situation: Situation, place: tuple[str, str | None], value: Any) -> De
     name, key = place
     if key is None:
         return situation.decide(**{name: value})
-    known = {other: held for other, held in getattr(situation, name).items() if other != key}
+    known = {other: held for other, held in (getattr(situation, name) or {}).items() if other != key}
     return situation.decide(**{name: known if value is _UNREAD else known | {key: value}})
 
 
@@ -209,6 +285,7 @@ _VALUES = {
     "may_exempt": st.booleans(),
     "live": catalogs,
     "snapshots": reviewed,
+    "other_approvals": approval_lists,
 }
 
 
@@ -253,15 +330,26 @@ def test_an_admission_of_a_governed_change_has_its_quorum(situation) -> None:
     if not decision.allowed or decision.inventory is None:
         return
     governed_by = situation.live[decision.inventory]
-    name = situation.new.snapshot or snapshot_name(decision.inventory, governed_by.digest)
+    wanted = situation.new.snapshot or snapshot_name(decision.inventory, governed_by.digest)
+    name = decision.snapshot if decision.minor_change else wanted
+    assert decision.snapshot == name
     held = situation.snapshots[name]
     assert held.inventory_name == decision.inventory
-    assert differences(held.catalog, governed_by) == ()
+    assert differences(held.catalog, governed_by) == decision.differences
+    given = {**(situation.other_approvals or {}), wanted: situation.approvals}
+    if decision.minor_change:
+        assert situation.policies.default.review_on is ReviewOn.MATERIAL_CHANGE
+        assert held.catalog.digest in governed_by.minor_change_of
+        assert situation.new.snapshot in {None, name}
+        of_live = given[snapshot_name(decision.inventory, governed_by.digest)]
+        assert not [item for item in of_live if item.revoked and item.catalog_digest == governed_by.digest]
+    else:
+        assert decision.differences == ()
     mine = [
         item
-        for item in situation.approvals
+        for item in given[name]
         if (item.snapshot_name, item.snapshot_digest) == (name, held.evidence.digest)
-        and item.catalog_digest == governed_by.digest
+        and item.catalog_digest == held.catalog.digest
     ]
     rule = situation.policies.default
     age = rule.max_approval_age or timedelta.max

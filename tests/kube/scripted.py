@@ -2,14 +2,16 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.build import NOW, binding, catalog, workload
 from toolvet.core.approval import snapshot_name
 from toolvet.core.decision import Decision
+from toolvet.core.policy import ReviewOn
 from toolvet.core.workload import Workload
-from toolvet.kube.names import APPROVAL_GUARD, INVENTORIES, SNAPSHOTS, Resource
+from toolvet.kube.names import APPROVAL_GUARD, INVENTORIES, POLICIES, SNAPSHOTS, Resource
 from toolvet.kube.reads import Plan, judge
 from toolvet.kube.resources import manifest, snapshot_from_object, tools_to_spec
 
@@ -36,6 +38,17 @@ def stored(resource: Resource, name: str, spec: dict[str, Any], **members: Any) 
 def inventory(name: str = "assistant", last_approved: object = None, of=LIVE) -> dict[str, Any]:
     status = {} if last_approved is None else {"lastApproved": {"snapshotName": last_approved}}
     return stored(INVENTORIES, name, {"tools": tools_to_spec(of)}, status=status)
+
+
+MATERIAL = stored(POLICIES, "default", {"reviewOn": str(ReviewOn.MATERIAL_CHANGE)})
+"""The policy that lets minor changes pass."""
+
+
+def minor_change_of(*listed, last_approved: object = None, of=LIVE) -> dict[str, Any]:
+    """Build an inventory that calls its catalog a minor change of others."""
+    obj = inventory(last_approved=last_approved, of=of)
+    obj["spec"]["minorChangeOf"] = [item.digest for item in listed]
+    return obj
 
 
 def snapshot(of=LIVE, name: str = "assistant") -> dict[str, Any]:
@@ -98,7 +111,11 @@ class Scripted:
     ) -> dict[str, Any]:
         assert namespace == NAMESPACE
         self.lists.append(parameters)
-        return await self._answer(resource, self.approvals)
+        answer = self.approvals
+        if isinstance(answer, Mapping) and answer and "items" not in answer:  # by snapshot
+            name = parameters["fieldSelector"].removeprefix("spec.snapshotName=")
+            answer = answer.get(name, {"items": []})
+        return await self._answer(resource, answer)
 
     async def create(
         self, resource: Resource, namespace: str | None, obj: Any, *, dry_run: bool = False

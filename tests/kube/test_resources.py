@@ -169,7 +169,7 @@ def test_inventories_and_snapshots_of_one_list_have_one_digest() -> None:
         held = random_catalog(random, KEYS)
         tools = tools_to_spec(held)
         assert tools == sorted(tools, key=lambda tool: f"{tool['toolId']} {tool['version']}")
-        assert inventory({"tools": tools}) == held
+        assert inventory({"tools": tools}).bindings == held.bindings
         taken = snapshot(SNAPSHOT | {"bindings": tools})
         assert taken.catalog.digest == held.digest
         assert catalog_from_snapshot({"spec": SNAPSHOT | {"bindings": tools}}).digest == held.digest

@@ -8,7 +8,19 @@ import pytest
 
 from core.build import NOW
 from kube.objects import governed
-from kube.scripted import BEFORE, NAMESPACE, WANTED, server
+from kube.scripted import (
+    BEFORE,
+    EARLIER,
+    INVENTORY,
+    MATERIAL,
+    NAMESPACE,
+    POLICY,
+    WANTED,
+    approval,
+    minor_change_of,
+    server,
+    snapshot,
+)
 from toolvet.core.approval import Tally
 from toolvet.core.decision import Decision, Verdict
 from toolvet.core.denial import MAX_TEXT_BYTES, denial_text
@@ -74,6 +86,23 @@ async def test_what_is_approved_is_allowed_in_every_mode(kind, mode) -> None:
     assert (told["verdict"], told["inventory"], told["snapshot"]) == ("allowed", "assistant", WANTED)
     assert told["approvals"] == "alice"
     assert "reason" not in told
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+async def test_a_minor_change_is_allowed_and_told(mode) -> None:
+    objects = {(INVENTORY, "assistant"): minor_change_of(EARLIER), (POLICY, "default"): MATERIAL}
+    lists = {BEFORE: {"items": [approval(snapshot(EARLIER), "alice")]}}
+    response = await answer(server(objects=objects, approvals=lists), mode)
+    assert response["allowed"] is True
+    told = response["auditAnnotations"]
+    assert (told["verdict"], told["reason"]) == ("allowed", "minor_change")
+    assert (told["snapshot"], told["approvals"]) == (BEFORE, "alice")
+    warnings = response.get("warnings", [])
+    assert bool(warnings) is (mode is not Mode.AUDIT)
+    if warnings:
+        assert warnings[0].startswith("toolvet: minor_change: inventory assistant, live catalog ")
+        assert "toolvet: tool:org.example/search 1.0.0: schema_changed" in warnings
+        assert warnings[-1] == f"toolvet: review: kubectl toolvet capture assistant -n {NAMESPACE}"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.resource.kind)

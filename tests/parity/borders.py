@@ -4,13 +4,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from crds.objects import approval, inventory, policy, record, records, snapshot
+from crds.objects import DIGEST, approval, inventory, policy, record, records, snapshot
 from parity.objects import Object, settle
 from parity.texts import ITEMS, POOLS
-from toolvet.kube.shapes import MAX_TOOLS
+from toolvet.kube.shapes import MAX_MINOR_CHANGES, MAX_TOOLS
 
 RECORD = ("toolId", "version", "capabilityClass", "sideEffectClass", "schemaDigest", "implementationId")
-RULES = ("requiredApprovals", "maxApprovalAge", "deliverySubjects")
+RULES = ("requiredApprovals", "maxApprovalAge", "deliverySubjects", "reviewOn")
 AGENTS = ("all", "matchLabels", "serviceAccountNames")
 SIZES = {"deliverySubjects": 64, "serviceAccountNames": 64, "namespaces": 64, "overrides": 16}
 
@@ -22,6 +22,8 @@ def _holders(kind: str) -> Iterator[tuple[Object, Any, tuple[str, ...]]]:
         yield obj, obj["spec"]["tools"][0], RECORD
         obj = inventory(record())
         yield obj, obj["metadata"], ("name",)
+        obj = inventory(record())
+        yield obj, obj["spec"], ("minorChangeOf",)
     elif kind == "RunToolCatalogSnapshot":
         obj = snapshot(record())
         yield obj, obj["spec"]["bindings"][0], RECORD
@@ -65,6 +67,11 @@ def sizes(kind: str) -> Iterator[tuple[str, Object, bool]]:
         make = inventory if kind == "ToolInventory" else snapshot
         for count, good in ((0, True), (1, True), (MAX_TOOLS, True), (MAX_TOOLS + 1, False)):
             yield f"{count} records", make(*records(count)), good
+    if kind == "ToolInventory":
+        for count in (0, 1, MAX_MINOR_CHANGES, MAX_MINOR_CHANGES + 1):
+            obj = inventory(record())
+            obj["spec"]["minorChangeOf"] = [DIGEST] * count
+            yield f"{count} minorChangeOf", obj, count <= MAX_MINOR_CHANGES
     if kind == "CatalogPolicy":
         for name, most in SIZES.items():
             for count in (0, 1, most, most + 1):

@@ -39,19 +39,24 @@ NEAR: dict[str, list[str]] = {
     "runId": [f"run_{WORD}", f"act_{WORD}"],
     "expiresAt": [f"2030-01-31T12:00:00Z{WORD}", f"2030-01-31T12:00:00+{NUMBER}"],
     "maxApprovalAge": [f"1h{WORD}", f"{NUMBER}h"],
+    "reviewOn": [f"AnyChange{WORD}", f"{WORD}"],
+    "minorChangeOf": [[f"sha256:{WORD}"], [f"{DIGEST[: -len(WORD)]}{WORD}"], [DIGEST, WORD]],
 }
 
 
 def _rules(**members: Any) -> Object:
     agents = {"all": False, "serviceAccountNames": ["a"], "matchLabels": {"a": "b"}}
     settings = {"requiredApprovals": 2, "maxApprovalAge": "720h", "deliverySubjects": ["a"], "agents": agents}
+    settings["reviewOn"] = "MaterialChange"
     return {**settings, **members}
 
 
 def full(kind: str) -> Object:
     """Return a valid object that has every member."""
     if kind == "ToolInventory":
-        return inventory(record(), record("tool:org.example/z"))
+        obj = inventory(record(), record("tool:org.example/z"))
+        obj["spec"]["minorChangeOf"] = [DIGEST]
+        return obj
     if kind == "RunToolCatalogSnapshot":
         return snapshot(record(), record("tool:org.example/z"), runId="run_" + "0a" * 16, capturedBy="admin")
     if kind == "CatalogApproval":

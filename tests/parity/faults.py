@@ -40,7 +40,7 @@ def _added_value(random: Random, obj: Object) -> None:
     names = {
         "RunToolCatalogSnapshot": ["runId", "capturedBy"],
         "CatalogApproval": ["expiresAt", "revoked"],
-        "CatalogPolicy": ["requiredApprovals", "maxApprovalAge"],
+        "CatalogPolicy": ["requiredApprovals", "maxApprovalAge", "reviewOn"],
     }
     if obj["kind"] in names and isinstance(spec, dict):
         name = random.choice(names[obj["kind"]])

@@ -33,7 +33,10 @@ def tools(random: Random) -> list[Object]:
 
 
 def _inventory(random: Random) -> Object:
-    return inventory(*tools(random), name=random.choice(texts.NAMES.good))
+    obj = inventory(*tools(random), name=random.choice(texts.NAMES.good))
+    if random.random() < 0.5:
+        obj["spec"]["minorChangeOf"] = [texts.digest(random) for _ in range(random.choice([0, 1, 4]))]
+    return obj
 
 
 def _some(random: Random, members: dict[str, Callable[[], Any]]) -> Object:
@@ -95,6 +98,7 @@ def _rules(random: Random) -> Object:
             "maxApprovalAge": lambda: random.choice(texts.POOLS["maxApprovalAge"].good[:-1]),
             "deliverySubjects": lambda: random.sample(texts.USERS.good, random.choice([0, 1, 4])),
             "agents": agents,
+            "reviewOn": lambda: random.choice(["AnyChange", "MaterialChange"]),
         },
     )
 

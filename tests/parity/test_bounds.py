@@ -16,7 +16,7 @@ from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, Approval
 from toolvet.core.denial import SHORT_DIGEST_DIGITS
 from toolvet.core.differences import DIFFERENCE_CODES
 from toolvet.core.identifiers import DIGEST_LENGTH, MAX_NAMESPACE_LENGTH
-from toolvet.core.policy import Policy
+from toolvet.core.policy import Policy, ReviewOn
 from toolvet.core.reasons import Reason
 from toolvet.core.side_effect import SideEffectClass
 from toolvet.kube import resources, shapes
@@ -54,6 +54,7 @@ EXACT: dict[str, dict[str, int]] = {
         "serviceAccountNames[]": MAX_OBJECT_NAME,
         "matchLabels{}": MAX_LABEL,
         "namespaces[]": MAX_LABEL,
+        "minorChangeOf[]": DIGEST_LENGTH,
         # metav1.Condition has these.
         "type": 316,
         "message": 32768,
@@ -61,6 +62,7 @@ EXACT: dict[str, dict[str, int]] = {
     },
     "maxItems": {
         "tools": shapes.MAX_TOOLS,
+        "minorChangeOf": shapes.MAX_MINOR_CHANGES,
         "bindings": shapes.MAX_TOOLS,
         "deliverySubjects": shapes.MAX_SUBJECTS,
         "serviceAccountNames": shapes.MAX_SUBJECTS,
@@ -80,6 +82,7 @@ ROOM: dict[str, dict[str, int]] = {
         "time": len(LONGEST_TIME),
         "lastTransitionTime": len(LONGEST_TIME),
         "maxApprovalAge": len(LONGEST_AGE),
+        "reviewOn": max(map(len, ReviewOn)),
         "codes[]": max(map(len, Reason)),
         "reasons[]": max(map(len, Reason)),
         "fields[]": max(map(len, change._FIELDS.values())),
@@ -214,6 +217,9 @@ def test_classes_defaults_and_the_listers_limit_are_the_same() -> None:
     (classes,) = {rule for _, _, rule in RULES if "sideEffectClass" in rule}
     assert set(re.findall(r"'([^']*)'", classes)) == set(SideEffectClass)
     spec = {kind: schema["properties"]["spec"]["properties"] for kind, schema in SCHEMAS.items()}
+    choices = {rule for kind, _, rule in RULES if "reviewOn" in rule}
+    assert set(re.findall(r"'([^']*)'", *choices)) == set(ReviewOn)
+    assert spec["CatalogPolicy"]["reviewOn"]["default"] == Policy().review_on
     assert spec["CatalogPolicy"]["requiredApprovals"]["default"] == Policy().required_approvals
     assert spec["CatalogApproval"]["revoked"]["default"] is Approval("", "", "", "", "", "").revoked
     assert tool_listing.MAX_TOOLS == shapes.MAX_TOOLS

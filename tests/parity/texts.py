@@ -307,6 +307,10 @@ POOLS: dict[str, Pool] = {
     "requiredApprovals": _COUNTS,
     "maxApprovalAge": Pool([*_AGES.good, None], _AGES.bad),
     "all": _BOOLEANS,
+    "reviewOn": Pool(
+        ["AnyChange", "MaterialChange", None],
+        ["", "anyChange", "AnyChange ", "MaterialChange\n", "MinorChange", "x" * 17, 1, True, *ODD],
+    ),
     "matchLabels": _label_maps(),
 }
 MEMBERS: dict[str, Draw] = {
@@ -321,6 +325,7 @@ ITEMS: dict[str, Pool] = {
     "deliverySubjects": Pool(USERS.good, [*USERS.bad, None, 1]),
     "serviceAccountNames": ACCOUNTS,
     "namespaces": NAMESPACES,
+    "minorChangeOf": Pool(_DIGESTS.good, [*_DIGESTS.bad, None, 1]),
 }
 """By the name of the list."""
 

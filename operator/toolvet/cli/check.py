@@ -13,7 +13,7 @@ from typing import Any
 from toolvet.cli.manifest_files import read_manifests
 from toolvet.cli.output import ExitCode
 from toolvet.cli.session import Session
-from toolvet.core.denial import denial_text
+from toolvet.core.denial import denial_text, minor_change_text
 from toolvet.core.errors import ContractError
 from toolvet.kube.certainty import Certainty, Judge, Judgement
 from toolvet.kube.declared import Declared, Subject, declare
@@ -44,8 +44,8 @@ class Finding:
 
     @property
     def code(self) -> str | None:
-        """The reason in enforce mode; None where that admits."""
-        reason = self.judgement.decision.reason
+        """The reason in enforce mode, or of the warning it admits with; None where it says nothing."""
+        reason = self.judgement.decision.code
         return None if reason is None else str(reason)
 
     @property
@@ -137,6 +137,8 @@ class Report:
         if finding.judgement.certainty is not Certainty.ALLOWED and finding.mode.possible != (None,):
             text = denial_text(decision, finding.subject.namespace)
             return f"{head}not refused in mode {finding.mode.text}: {text}"
+        if decision.minor_change:
+            return head + minor_change_text(decision, finding.subject.namespace)
         return None
 
 

@@ -113,11 +113,13 @@ class Explanation:
 
     @property
     def snapshot(self) -> tuple[str, ReviewedSnapshot | None | Unknown] | None:
-        """The snapshot that has to cover the live catalog, as far as it is known."""
+        """The snapshot that covers, or has to cover, the live catalog, as far as it is known."""
         governed_by = self.governed_by
         if self.workload is None or self.judgement is None or governed_by is None:
             return None
         wanted = snapshot_to_read(self.workload, Governing(*governed_by))
+        if self.judgement.decision.minor_change:
+            wanted = self.judgement.decision.snapshot
         if wanted is None or not is_object_name(wanted):
             return None
         return wanted, self.judgement.state.snapshots.get(wanted, Unknown.UNAVAILABLE)
@@ -127,7 +129,8 @@ class Explanation:
         found = self.snapshot
         if found is None or self.judgement is None or not isinstance(found[1], ReviewedSnapshot):
             return []
-        known = self.judgement.state.approvals
+        state = self.judgement.state
+        known = state.other_approvals.get(found[0], state.approvals)
         policy = self.policy or Policy()
         if not isinstance(known, Unknown):
             states = [(item, approval_state(item, found[1], policy, now)) for item in known]

@@ -10,7 +10,7 @@ from toolvet.cli.explain import RULES, ApprovalFact, Explanation
 from toolvet.cli.recording import Outcome, Read
 from toolvet.core.approval import ApprovalState, ReviewedSnapshot
 from toolvet.core.decision import Unknown
-from toolvet.core.denial import short_digest
+from toolvet.core.denial import minor_change_text, short_digest
 from toolvet.core.errors import ContractError
 from toolvet.core.reasons import EXPLANATIONS
 from toolvet.kube.certainty import Certainty
@@ -29,7 +29,7 @@ def to_dict(found: Explanation, now: datetime) -> dict[str, Any]:
     """Return the JSON form."""
     judgement, subject, governed_by = found.judgement, found.workload, found.governed_by
     decision = None if judgement is None else nameable(judgement.decision)
-    reason = None if decision is None else decision.reason
+    reason = None if decision is None else decision.code
     policy, tally = found.policy, None if decision is None else decision.approvals
     return {
         "namespace": found.namespace,
@@ -137,6 +137,9 @@ def _verdict(found: Explanation) -> list[str]:
     judgement, certainty = found.judgement, found.certainty
     if judgement is None or judgement.certainty is Certainty.UNKNOWN:
         lines = [f"{certainty}: it depends on {', '.join(_unknown(found))}"]
+    elif judgement.decision.minor_change:
+        first, *rest = minor_change_text(nameable(judgement.decision), found.namespace).splitlines()
+        return [f"{certainty}: {first}", *rest]
     elif judgement.certainty is Certainty.ALLOWED or judgement.decision.reason is None:
         return [str(certainty)]
     else:

@@ -102,6 +102,7 @@ REMEDIES: Final = MappingProxyType(
         "duplicate_object": "Two manifests declare one object; check one environment at a time.",
         "invalid_workload": "There is no pod template in it that the API server would take.",
         "unsupported_version": "This release knows toolvet.dev/v1alpha1.",
+        "invalid_choice": "reviewOn is AnyChange or MaterialChange.",
         "invalid_mode": "A namespace's mode is enforce, warn or audit.",
         "unsorted_records": "The records of a resource ascend by the plain text of toolId, then of version:"
         " toolvet inventory manifest writes them so.",

@@ -83,6 +83,8 @@ def _is_eligible_again(inventory: str, status: Mapping[str, Any], item: Judged) 
         return False
     pin = item.workload.value.snapshot if isinstance(item.workload.value, Workload) else None
     fits = pin is None or (isinstance(digest, str) and pin == snapshot_name(inventory, digest))
+    # A pin that a minor change left behind was eligible then, too, where the catalog was approved as one.
+    fits = fits or (item.decision.minor_change and before.get("reason") == Reason.MINOR_CHANGE)
     return before.get("status") != "True" or not fits
 
 
@@ -100,7 +102,7 @@ class _Writer:
         allowed = self._approved.allowed
         lines = [
             f"generation {change.generation}, live catalog {short_digest(change.digest)}: "
-            + ("approved" if allowed else str(self._approved.reason))
+            + str(self._approved.code or "approved")
         ]
         if change.differences is None:
             lines.append(f"since generation {change.previous_generation}: its tools are not known any more")
@@ -140,7 +142,8 @@ class _Writer:
     def _eligible_lines(self, decision: Decision) -> list[str]:
         approvals = decision.approvals
         counts = f" ({approvals.valid} of {approvals.required})" if approvals is not None else ""
-        return [f"{self._subject()}: approved as {decision.snapshot}{counts}"]
+        how = "admitted as a minor change of" if decision.minor_change else "approved as"
+        return [f"{self._subject()}: {how} {decision.snapshot}{counts}"]
 
     def _command(self, decision: Decision) -> str:
         if decision.inventory is None or decision.reason in _UNBOUND:

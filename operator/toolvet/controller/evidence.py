@@ -52,6 +52,9 @@ def approved_condition(of: Stored[Any], decision: Decision, now: datetime) -> Co
     """Return the condition Approved for a verdict."""
     count = decision.approvals
     counts = f"{count.valid} of {count.required} approvals" if count is not None else ""
+    if decision.minor_change:
+        message = f"{counts} of {decision.snapshot}: {explained(Reason.MINOR_CHANGE)}"
+        return condition(of, ConditionType.APPROVED, True, Reason.MINOR_CHANGE, message, now)
     if decision.allowed:
         return condition(of, ConditionType.APPROVED, True, "approved", counts, now)
     reason = decision.reason or Reason.INTERNAL_ERROR
@@ -69,7 +72,9 @@ def snapshot_status(state: Observed, item: Stored[ReviewedSnapshot], now: dateti
     found = _against(snapshot, live)
     codes = _eligibility_reasons(found, live)
     count = state.tally(snapshot, now)
-    eligible = condition(item, ConditionType.ELIGIBLE, *_eligible(codes, live, approved), now)
+    # Eligible: is it admitted now, live as the catalog is? The contract's fields know equality alone.
+    covers = state.judge(state.agent(item.name), now, live=live).minor_change
+    eligible = condition(item, ConditionType.ELIGIBLE, *_eligible(codes, live, approved, covers), now)
     conditions = [approved_condition(item, approved, now), eligible]
     if not is_well_named(state, snapshot):
         conditions.append(stalled(item, ContractError("spec.catalog_digest", "digest_mismatch"), now))
@@ -126,13 +131,15 @@ def _eligibility(codes: Sequence[Reason]) -> Status:
 
 
 def _eligible(
-    codes: Sequence[Reason], live: Catalog | None | Unknown, approved: Decision
+    codes: Sequence[Reason], live: Catalog | None | Unknown, approved: Decision, covers: bool
 ) -> tuple[bool, str, str]:
     """Return whether the snapshot may stand for the live catalog now, with reason and message."""
     if live is None:
         return False, Reason.INVENTORY_MISSING, "the inventory does not exist"
     if isinstance(live, Unknown):
         return False, live.reason, explained(live.reason)
+    if covers:
+        return True, Reason.MINOR_CHANGE, "the live catalog differs by minor changes: " + ", ".join(codes)
     if codes:
         return False, Reason.SNAPSHOT_OUTDATED, "the live catalog differs: " + ", ".join(codes)
     if not approved.allowed:

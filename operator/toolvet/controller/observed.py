@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from toolvet.core.approval import Approval, ReviewedSnapshot, Tally, tally
-from toolvet.core.binding import Catalog
+from toolvet.core.approval import Approval, ReviewedSnapshot, Tally, snapshot_name, tally
+from toolvet.core.binding import Catalog, LiveCatalog
 from toolvet.core.decision import Decision, Unknown, decide, snapshot_to_read
 from toolvet.core.decision import Governing as _Governing
 from toolvet.core.errors import ContractError
@@ -141,8 +141,10 @@ class Observed:
         wanted = None
         if isinstance(live, Catalog):
             wanted = snapshot_to_read(subject, _Governing(self.name, live))
-        if wanted is not None:
-            snapshots.setdefault(wanted, None)
+        listed = [live.digest, *live.minor_change_of] if isinstance(live, LiveCatalog) else []
+        others = [snapshot_name(self.name, digest) for digest in listed]
+        for name in others if wanted is None else (wanted, *others):
+            snapshots.setdefault(name, None)
         return decide(
             self.policies,
             inventories,
@@ -153,6 +155,7 @@ class Observed:
             now,
             namespace=self.namespace,
             baseline=baseline,
+            other_approvals={name: self.approvals_of(name) for name in others},
         )
 
     def agent(self, snapshot: str | None = None) -> Workload:

@@ -124,7 +124,7 @@ class Reader:
         )
         if found is not None and not exists:  # made meanwhile
             return await self.observe(namespace, name)
-        inventory = None if found is None else stored(found, catalog_from_inventory)
+        inventory: Stored[Catalog] | None = None if found is None else stored(found, catalog_from_inventory)
         evidence = [stored(item, snapshot_from_object) for item in snapshots]
         revisions = [] if inventory is None else await self._revisions(inventory)
         pinned = await self._pinned(namespace, workloads, {item.name for item in evidence})

@@ -100,6 +100,17 @@ class Catalog:
 
 
 @dataclass(frozen=True, repr=False)
+class LiveCatalog(Catalog):
+    """What an agent may call now, and from which catalogs that is said to differ by minor changes only."""
+
+    minor_change_of: tuple[str, ...] = ()
+    """Catalog digests, as the inventory lists them. No part of the catalog's own digest."""
+
+    def __repr__(self) -> str:
+        return f"LiveCatalog(tool_count={len(self.bindings)}, minor_change_of={len(self.minor_change_of)})"
+
+
+@dataclass(frozen=True, repr=False)
 class RunToolCatalogSnapshot:
     """Immutable evidence of one catalog for one run."""
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from enum import Enum, StrEnum
 
 from toolvet.core.approval import Approval, ReviewedSnapshot, Tally, snapshot_name, tally
-from toolvet.core.binding import Catalog
+from toolvet.core.binding import Catalog, LiveCatalog
 from toolvet.core.differences import ToolDifference, differences
-from toolvet.core.policy import Policy, PolicySet
+from toolvet.core.policy import Policy, PolicySet, ReviewOn
 from toolvet.core.reasons import Reason
 from toolvet.core.workload import Workload, is_governed_change
 
@@ -37,6 +37,11 @@ Inventories = Mapping[str, Catalog | None | Unknown]
 """By name; None = does not exist. A name that is not a key was not read."""
 Snapshots = Mapping[str, ReviewedSnapshot | None | Unknown]
 """By name, in the same way."""
+Approvals = Sequence[Approval] | Unknown
+"""Those of one snapshot."""
+
+_ONLY_UNAPPROVED = frozenset({Reason.NOT_APPROVED, Reason.APPROVAL_EXPIRED, Reason.UNVERIFIED_ORIGIN})
+"""Refusals of a live catalog that nobody said no to: a minor change may still be admitted."""
 
 
 class Verdict(StrEnum):
@@ -66,11 +71,20 @@ class Decision:
     misplaced: tuple[str, ...] = ()
     pending: bool = False
     """The only obstacle is a pinned snapshot that may still arrive: a dry run warns instead."""
+    minor_change: bool = False
+    """Allowed although the live catalog is not the snapshot's: ``differences`` are minor, and to be told."""
+    unread: tuple[str, ...] = ()
+    """Snapshots that the verdict depends on and that were not read, or not their approvals."""
 
     @property
     def allowed(self) -> bool:
         """Tell whether enforce mode admits the change."""
         return self.verdict is Verdict.ALLOWED
+
+    @property
+    def code(self) -> Reason | None:
+        """The reason, or what an admission is to be told with; None where there is nothing to tell."""
+        return Reason.MINOR_CHANGE if self.minor_change else self.reason
 
 
 _UNGOVERNED = Decision(Verdict.ALLOWED)
@@ -142,7 +156,7 @@ def decide(
     policies: PolicySet | Unknown,
     live: Inventories,
     snapshots: Snapshots,
-    approvals: Sequence[Approval] | Unknown,
+    approvals: Approvals,
     old: Workload | None,
     new: Workload,
     now: datetime,
@@ -150,12 +164,14 @@ def decide(
     namespace: str,
     may_exempt: bool | Unknown = False,
     baseline: str | None = None,
+    other_approvals: Mapping[str, Approvals] | None = None,
 ) -> Decision:
     """Decide one change of one workload in a namespace with a mode.
 
     ``approvals`` are those of the snapshot named by ``snapshot_to_read``. ``may_exempt`` is the caller's
     verb ``exempt``, asked for only where a binding goes away. ``baseline`` names a snapshot to describe a
-    refusal with; it has no part in the verdict.
+    refusal with; it has no part in the verdict. ``other_approvals`` are those of further snapshots by name,
+    needed where a decision names them as ``unread``.
     """
     if not is_governed_change(old, new):
         return _UNGOVERNED
@@ -170,6 +186,9 @@ def decide(
     if found.name is None or found.catalog is None:
         return _ungoverned(policy, old, new, live, may_exempt)
     decision = _judge(new, found.name, found.catalog, policy, snapshots, approvals, now)
+    if not decision.allowed and policy.review_on is ReviewOn.MATERIAL_CHANGE:
+        given = {**(other_approvals or {}), _wanted(new, found.name, found.catalog): approvals}
+        decision = _by_minor_change(decision, new, found.catalog, policy, snapshots, given, now)
     return decision if decision.allowed else _described(decision, found.catalog, snapshots, baseline)
 
 
@@ -194,7 +213,7 @@ def _judge(
     catalog: Catalog,
     policy: Policy,
     snapshots: Snapshots,
-    approvals: Sequence[Approval] | Unknown,
+    approvals: Approvals,
     now: datetime,
 ) -> Decision:
     name = _wanted(new, inventory, catalog)
@@ -229,6 +248,82 @@ def _approval_reason(count: Tally) -> Reason:
     if count.unverified:
         return Reason.UNVERIFIED_ORIGIN
     return Reason.NOT_APPROVED
+
+
+def _listed(new: Workload, inventory: str, catalog: Catalog) -> dict[str, str]:
+    """Return the digests that the live catalog is a minor change of, by snapshot name, in their order."""
+    digests = catalog.minor_change_of if isinstance(catalog, LiveCatalog) else ()
+    listed = {snapshot_name(inventory, digest): digest for digest in digests if digest != catalog.digest}
+    if new.snapshot is None:
+        return listed
+    # A pin reaches no further than the snapshot it names.
+    return {name: digest for name, digest in listed.items() if name == new.snapshot}
+
+
+def _by_minor_change(
+    refused: Decision,
+    new: Workload,
+    catalog: Catalog,
+    policy: Policy,
+    snapshots: Snapshots,
+    approvals: Mapping[str, Approvals],
+    now: datetime,
+) -> Decision:
+    """Admit what is refused for want of an approval alone, under that of a listed snapshot (DESIGN 6)."""
+    inventory = refused.inventory or ""
+    listed = _listed(new, inventory, catalog)
+    curable = _ONLY_UNAPPROVED if new.snapshot is None else {Reason.SNAPSHOT_OUTDATED}
+    if not listed or refused.reason not in curable:
+        return refused
+    live = snapshot_name(inventory, catalog.digest)
+    unread = [
+        name for name in (live, *listed) if name not in approvals or (name != live and name not in snapshots)
+    ]
+    if unread:
+        return replace(refused, reason=Reason.STATE_UNAVAILABLE, pending=False, unread=tuple(unread))
+    of_live = approvals[live]
+    if isinstance(of_live, Unknown):
+        return replace(refused, reason=of_live.reason, pending=False)
+    if any(item.revoked and item.catalog_digest == catalog.digest for item in of_live):
+        # Somebody looked at just this catalog and took the yes back: that outweighs "minor".
+        return refused
+    unknown: Unknown | None = None
+    for name, digest in listed.items():
+        count = _count(snapshots[name], inventory, digest, approvals[name], policy, now)
+        if isinstance(count, Unknown):
+            unknown = unknown or count
+        elif count is not None and count[1].sufficient:
+            return replace(
+                refused,
+                verdict=Verdict.ALLOWED,
+                reason=None,
+                pending=False,
+                snapshot=name,
+                snapshot_exists=True,
+                approvals=count[1],
+                baseline=name,
+                differences=differences(count[0].catalog, catalog),
+                minor_change=True,
+            )
+    return refused if unknown is None else replace(refused, reason=unknown.reason, pending=False)
+
+
+def _count(
+    snapshot: ReviewedSnapshot | None | Unknown,
+    inventory: str,
+    digest: str,
+    approvals: Approvals,
+    policy: Policy,
+    now: datetime,
+) -> tuple[ReviewedSnapshot, Tally] | None | Unknown:
+    """Count the approvals of a listed snapshot; None where it is not there or holds another catalog."""
+    if snapshot is None or isinstance(snapshot, Unknown):
+        return snapshot
+    if snapshot.inventory_name != inventory or snapshot.catalog.digest != digest:
+        return None
+    return (
+        approvals if isinstance(approvals, Unknown) else (snapshot, tally(approvals, snapshot, policy, now))
+    )
 
 
 def _described(decision: Decision, catalog: Catalog, snapshots: Snapshots, baseline: str | None) -> Decision:

@@ -1,4 +1,4 @@
-"""The text of a refusal: code first, what changed, and the command to review it; at most 2 KiB.
+"""The texts of a refusal and of a warning: code first, what changed, what to do; at most 2 KiB.
 
 kubectl prints it as it is. It holds codes, counts, tool ids, versions, digests and object names only.
 """
@@ -41,7 +41,23 @@ def denial_text(decision: Decision, namespace: str) -> str:
     reason = decision.reason or Reason.INTERNAL_ERROR
     lines = [_headline(reason, decision)]
     lines += _changes(decision)
-    last = _remedy(reason, decision, namespace)
+    return _bounded(lines, _remedy(reason, decision, namespace))
+
+
+def minor_change_text(decision: Decision, namespace: str) -> str:
+    """Write the warning of a decision with ``minor_change``, for the user who made the change."""
+    counts = f" ({decision.approvals.valid} of {decision.approvals.required})" if decision.approvals else ""
+    headline = (
+        f"{Reason.MINOR_CHANGE}: inventory {decision.inventory}, live catalog "
+        f"{short_digest(decision.live_digest or '')}: not approved itself; admitted as a minor change of "
+        f"{decision.snapshot}{counts}"
+    )
+    lines = [headline, *_changes(decision)]
+    return _bounded(lines, f"review: kubectl toolvet capture {decision.inventory} -n {namespace}")
+
+
+def _bounded(lines: list[str], last: str) -> str:
+    """Join the lines; what does not fit goes from the end, the last never."""
     while len("\n".join([*lines, last]).encode()) > MAX_TEXT_BYTES and len(lines) > 1:
         lines.pop()
     return "\n".join([*lines, last])

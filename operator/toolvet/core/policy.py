@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 
 from toolvet.core.workload import Workload
 
@@ -25,6 +26,14 @@ class AgentSelector:
         return bool(self.labels) and self.labels.items() <= dict(workload.labels).items()
 
 
+class ReviewOn(StrEnum):
+    """Which changes of a live catalog need an approval of their own (DESIGN 6, "Exact or material")."""
+
+    ANY_CHANGE = "AnyChange"
+    MATERIAL_CHANGE = "MaterialChange"
+    """Those that the collector calls minor are admitted under the approval of what they are minor to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules in force for one namespace."""
@@ -35,6 +44,7 @@ class Policy:
     delivery_subjects: frozenset[str] = frozenset()
     """Users that carry what others decided (GitOps, CI, backup): their own approvals never count."""
     agents: AgentSelector = AgentSelector()
+    review_on: ReviewOn = ReviewOn.ANY_CHANGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     BINDING_MISPLACED = "binding_misplaced"
     BINDING_REMOVED = "binding_removed"
     PENDING_REFERENCE = "pending_reference"
+    MINOR_CHANGE = "minor_change"
     STATE_UNAVAILABLE = "state_unavailable"
     STATE_INVALID = "state_invalid"
     INVALID_REQUEST = "invalid_request"
@@ -121,6 +122,11 @@ EXPLANATIONS: dict[Reason, Explanation] = {
         "a dry run pins a snapshot that is absent, not live or not approved yet; applied for real it "
         "would be refused now",
         "apply the snapshot and its approval first; the order within one commit does not matter",
+    ),
+    Reason.MINOR_CHANGE: Explanation(
+        "admitted with a warning: the live catalog differs from the approved snapshot by changes that the "
+        "collector calls minor, and the policy asks for review of material changes only",
+        "nothing has to be done; capture and approve the live catalog to review these changes, too",
     ),
     Reason.STATE_UNAVAILABLE: Explanation(
         "the current state could not be read from the API server in time; nothing is assumed",

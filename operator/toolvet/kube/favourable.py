@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, snapshot_name
+from toolvet.core.policy import ReviewOn
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiError
 from toolvet.kube.names import INVENTORIES, POLICIES, SNAPSHOTS, Resource, is_object_name
 from toolvet.kube.overlay import GUARDS, Overlay, as_made, selected_snapshot, title
-from toolvet.kube.resources import catalog_from_inventory, snapshot_from_object
+from toolvet.kube.resources import catalog_from_inventory, catalog_from_snapshot, snapshot_from_object
 from toolvet.kube.shapes import MAX_REQUIRED_APPROVALS
 
 Object = dict[str, Any]
@@ -26,6 +27,8 @@ _NO_TOOL = {
     "schemaDigest": "sha256:" + "0" * 64,
     "implementationId": "sha256:" + "0" * 64,
 }
+_ANY_DIGEST = "sha256:" + "f" * 64
+"""Stands for whatever a list may hold."""
 _LONG_AGO = "0001-01-01T00:00:00Z"
 
 
@@ -56,8 +59,12 @@ class Favourable:
         self, resource: Resource, namespace: str | None, name: str, *, metadata_only: bool = False
     ) -> Object | None:
         """Return what is known, else what admits most."""
+        if resource is SNAPSHOTS and name.endswith(f"-{_ANY_DIGEST[7 : 7 + SNAPSHOT_NAME_DIGITS]}"):
+            self.admits = True
         try:
-            return await self._overlay.get(resource, namespace, name, metadata_only=metadata_only)
+            found = await self._overlay.get(resource, namespace, name, metadata_only=metadata_only)
+            unlisted = resource is INVENTORIES and (namespace, name) in self._overlay.unlisted
+            return await self._listing(namespace, name, found) if unlisted and found is not None else found
         except ApiError:
             if resource is INVENTORIES:
                 return None if name in self._absent else await self._inventory(namespace, name)
@@ -68,8 +75,21 @@ class Favourable:
             if resource in GUARDS:
                 return {"metadata": {"name": name, "creationTimestamp": _LONG_AGO}}
             if resource is POLICIES:
-                return None  # no CatalogPolicy asks for less than the built-in rules
+                # No CatalogPolicy asks for less than the built-in rules, but for this.
+                return {"spec": {"reviewOn": str(ReviewOn.MATERIAL_CHANGE)}}
             raise
+
+    async def _listing(self, namespace: str | None, name: str, inventory: Object) -> Object:
+        """Return an inventory that calls its catalog a minor change of what would admit the workload."""
+        digest, pin = _ANY_DIGEST, self._workload.snapshot
+        if pin is not None and is_object_name(pin) and _of_inventory(pin, name):
+            try:
+                pinned = await self._overlay.get(SNAPSHOTS, namespace, pin)
+            except ApiError:
+                digest = f"sha256:{pin[-SNAPSHOT_NAME_DIGITS:]:0<64}"
+            else:
+                digest = digest if pinned is None else catalog_from_snapshot(pinned).digest
+        return {**inventory, "spec": {**inventory["spec"], "minorChangeOf": [digest]}}
 
     async def _inventory(self, namespace: str | None, name: str) -> Object:
         pin, tools = self._workload.snapshot, list[object]()
@@ -97,6 +117,11 @@ class Favourable:
             # again: whatever this one holds, nobody can have approved it for the live catalog.
             if not _of_inventory(name, inventory):
                 return None
+            listed = governing["spec"].get("minorChangeOf") or ()
+            if name in {snapshot_name(inventory, item) for item in listed}:
+                # Unless the live catalog is a minor change of it; but no catalog can be made to fit.
+                material = await self._overlay.reviews_material_changes_alone(namespace)
+                self.admits = self.admits or material is not False
             self.invented.add(name)
             tools = [_NO_TOOL] if not tools else []
         spec = {"inventoryName": inventory, "catalogDigest": digest, "bindings": tools}

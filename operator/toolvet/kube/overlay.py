@@ -10,17 +10,23 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from toolvet.core.errors import ContractError
+from toolvet.core.policy import BUILT_IN, ReviewOn
 from toolvet.kube.client import ApiError
 from toolvet.kube.declared import Declared
 from toolvet.kube.names import (
     ADMISSION_POLICIES,
     ADMISSION_POLICY_BINDINGS,
     APPROVALS,
+    INVENTORIES,
+    POLICIES,
+    POLICY_NAME,
     SNAPSHOTS,
     Resource,
     is_object_name,
 )
 from toolvet.kube.reads import Reader
+from toolvet.kube.resources import policies_from_object
 
 Object = dict[str, Any]
 
@@ -49,6 +55,8 @@ class Overlay:
         self._declared = declared
         self._stored = stored
         self.missing: dict[str, None] = {}
+        self.unlisted: set[tuple[str | None, str]] = set()
+        """Declared inventories of which it is not known whether the stored list of minor changes stays."""
 
     def miss(self, what: str) -> None:
         """Remember something that is not known, in the order of asking."""
@@ -59,6 +67,8 @@ class Overlay:
     ) -> Object | None:
         """Return a declared object, else the stored one; ApiError where neither is known."""
         mine = self._declared.objects.get((resource, namespace, name))
+        if mine is not None and resource is INVENTORIES and "minorChangeOf" not in mine["spec"]:
+            return await self._as_applied(namespace, name, mine)
         if mine is not None and resource is not SNAPSHOTS:
             return mine
         try:
@@ -72,6 +82,36 @@ class Overlay:
             return mine
         # A snapshot never changes: one that is stored stays what it is.
         return mine if found is None else found
+
+    async def reviews_material_changes_alone(self, namespace: str | None) -> bool | None:
+        """Tell whether the policy of a namespace lets minor changes pass; None where it is not known."""
+        try:
+            found = await self.get(POLICIES, None, POLICY_NAME)
+            policies = BUILT_IN if found is None else policies_from_object(found)
+        except (ApiError, ContractError):
+            return None
+        return policies.for_namespace(namespace or "").review_on is ReviewOn.MATERIAL_CHANGE
+
+    async def _as_applied(self, namespace: str | None, name: str, mine: Object) -> Object:
+        """Return a declared inventory with the list that the collector gave to the very same tools.
+
+        Applying a manifest leaves alone what it does not name, and the API server refuses other tools beside
+        a list that stays.
+        """
+        material = await self.reviews_material_changes_alone(namespace)
+        if material is False:
+            return mine
+        try:
+            found = await self._stored.get(INVENTORIES, namespace, name)
+        except ApiError:
+            if material:  # not known: the policy is missed already
+                self.miss(f"the stored {title(INVENTORIES, name)}")
+            self.unlisted.add((namespace, name))
+            return mine
+        spec = {} if found is None else found["spec"]
+        if "minorChangeOf" not in spec or spec["tools"] != mine["spec"]["tools"]:
+            return mine
+        return {**mine, "spec": {**mine["spec"], "minorChangeOf": spec["minorChangeOf"]}}
 
     async def list(self, resource: Resource, namespace: str | None = None, **parameters: str | int) -> Object:
         """Return the stored approvals of a snapshot, revoked where a manifest says so.

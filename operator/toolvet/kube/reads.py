@@ -2,8 +2,9 @@
 
 Round 1: the inventory of the service account's name, the annotated one if another, the policy. Round 2: the
 snapshot by its computed or pinned name, its approvals, since when the API server checks approvers, and,
-where that snapshot is not the last approved one, the latter too, to say what changed. A read that fails or
-cannot be understood is ``Unknown``.
+where that snapshot is not the last approved one, the latter too, to say what changed. Round 3, only where
+the policy reviews material changes alone and the live catalog is not approved: the snapshots that it is said
+to be a minor change of, and their approvals. A read that fails or cannot be understood is ``Unknown``.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ class State:
     approvals: Sequence[Approval] | Unknown = Unknown.UNAVAILABLE
     may_exempt: bool | Unknown = False
     baseline: str | None = None
+    other_approvals: dict[str, Sequence[Approval] | Unknown] = field(default_factory=dict)
+    """Of the snapshots of round 3, by name."""
 
 
 T = TypeVar("T")
@@ -151,6 +154,7 @@ class Plan:
         self._namespace = namespace
         self._baselines: dict[str, str] = {}
         self._tools: dict[str, _KnownTools] = {}
+        self._guard: datetime | None = None
         self.reads = 0
 
     def _get(self, resource: Resource, name: str) -> Awaitable[Object | None]:
@@ -204,23 +208,57 @@ class Plan:
         )
         state.snapshots = dict(zip(names, snapshots, strict=True))
 
+    async def read_further(self, state: State, snapshots: Sequence[str]) -> None:
+        """Read what a decision names as ``unread``: snapshots by name, and their approvals."""
+        missing = [name for name in snapshots if name not in state.snapshots]
+        found, lists = await asyncio.gather(
+            _each(_known(self._get(SNAPSHOTS, name), snapshot_from_object, None) for name in missing),
+            _each(self._listed(name) for name in snapshots),
+        )
+        state.snapshots |= dict(zip(missing, found, strict=True))
+        state.other_approvals |= dict(zip(snapshots, lists, strict=True))
+
     async def _approvals(self, snapshot: str) -> Sequence[Approval] | Unknown:
         if not is_object_name(snapshot):
             return ()
-        self.reads += 3
+        self.reads += 2
+        items, since = await asyncio.gather(self._items(snapshot), self._guarded_since())
+        if isinstance(since, Unknown):
+            return since
+        self._guard = since
+        return self._understood(items)
+
+    async def _guarded_since(self) -> datetime | None | Unknown:
         try:
-            answer, since = await asyncio.gather(
-                self._api.list(
-                    APPROVALS,
-                    self._namespace,
-                    fieldSelector=f"spec.snapshotName={snapshot}",
-                    limit=MAX_APPROVALS,
-                ),
-                guarded_since(self._api),
+            return await guarded_since(self._api)
+        except ApiError:
+            return Unknown.UNAVAILABLE
+        except _NOT_UNDERSTOOD:
+            return Unknown.INVALID
+
+    async def _listed(self, snapshot: str) -> Sequence[Approval] | Unknown:
+        return self._understood(await self._items(snapshot))
+
+    def _understood(self, items: Sequence[Object] | Unknown) -> Sequence[Approval] | Unknown:
+        if isinstance(items, Unknown):
+            return items
+        try:
+            return tuple(approval_from_object(item, self._guard) for item in items)
+        except _NOT_UNDERSTOOD:
+            return Unknown.INVALID
+
+    async def _items(self, snapshot: str) -> Sequence[Object] | Unknown:
+        """List the approvals of a snapshot; a list that goes on is not enough knowledge."""
+        self.reads += 1
+        try:
+            answer = await self._api.list(
+                APPROVALS,
+                self._namespace,
+                fieldSelector=f"spec.snapshotName={snapshot}",
+                limit=MAX_APPROVALS,
             )
-            if (answer.get("metadata") or {}).get("continue"):
-                return Unknown.UNAVAILABLE
-            return tuple(approval_from_object(item, since) for item in answer["items"])
+            goes_on = bool((answer.get("metadata") or {}).get("continue"))
+            return Unknown.UNAVAILABLE if goes_on else tuple(answer["items"])
         except ApiError:
             return Unknown.UNAVAILABLE
         except _NOT_UNDERSTOOD:
@@ -250,6 +288,14 @@ async def judge(
 ) -> Decision:
     """Read the state of one change and decide it."""
     state = await plan.read(old, new, caller)
+    decision = _decided(state, namespace, old, new, now)
+    if decision.unread:
+        await plan.read_further(state, decision.unread)
+        decision = _decided(state, namespace, old, new, now)
+    return decision
+
+
+def _decided(state: State, namespace: str, old: Workload | None, new: Workload, now: datetime) -> Decision:
     return decide(
         state.policies,
         state.live,
@@ -261,4 +307,5 @@ async def judge(
         namespace=namespace,
         may_exempt=state.may_exempt,
         baseline=state.baseline,
+        other_approvals=state.other_approvals,
     )

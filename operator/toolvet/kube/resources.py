@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 from toolvet.core.approval import Approval, ReviewedSnapshot, snapshot_name
-from toolvet.core.binding import Catalog, RunToolCatalogSnapshot, ToolBinding
+from toolvet.core.binding import Catalog, LiveCatalog, RunToolCatalogSnapshot, ToolBinding
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventoryRecord, parse_side_effect_class
-from toolvet.core.policy import AgentSelector, Policy, PolicySet
+from toolvet.core.policy import AgentSelector, Policy, PolicySet, ReviewOn
 from toolvet.kube.account_shapes import check_source_name
 from toolvet.kube.names import (
     API_VERSION,
@@ -81,9 +81,10 @@ def _text(binding: ToolBinding) -> str:
     return f"{binding.tool.tool_id} {binding.tool.version}"
 
 
-def catalog_from_inventory(obj: Object) -> Catalog:
+def catalog_from_inventory(obj: Object) -> LiveCatalog:
     """Read the live catalog of a ToolInventory; ContractError where it cannot be understood."""
-    return Catalog(_bindings(read_spec(ToolInventorySpec, obj).tools, "tools"))
+    spec = read_spec(ToolInventorySpec, obj)
+    return LiveCatalog(_bindings(spec.tools, "tools"), tuple(spec.minor_change_of or ()))
 
 
 def run_id_of(obj: Object, declared: str | None) -> RunId:
@@ -183,6 +184,7 @@ def _policy(rules: PolicyRules, base: Policy, field: str) -> Policy:
         else AgentSelector(
             bool(agents.all), frozenset(agents.service_account_names or ()), agents.match_labels or {}
         ),
+        review_on=base.review_on if rules.review_on is None else ReviewOn(rules.review_on),
     )
 
 

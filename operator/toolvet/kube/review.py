@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from toolvet.core.decision import Decision, Verdict
-from toolvet.core.denial import denial_text, refusal_text
+from toolvet.core.denial import denial_text, minor_change_text, refusal_text
 from toolvet.core.reasons import Reason
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiError
@@ -159,7 +159,9 @@ def respond(request: AdmissionRequest, decision: Decision, mode: Mode) -> dict[s
     """Write the answer to a request in the mode of its namespace."""
     annotations = _audit_annotations(decision)
     if decision.allowed:
-        return _review(request.uid, allowed=True, annotations=annotations)
+        warned = decision.minor_change and mode is not Mode.AUDIT
+        warnings = _warnings(minor_change_text(decision, request.namespace)) if warned else []
+        return _review(request.uid, allowed=True, annotations=annotations, warnings=warnings)
     text = denial_text(decision, request.namespace)
     if mode is Mode.AUDIT:
         return _review(request.uid, allowed=True, annotations=annotations)
@@ -191,7 +193,7 @@ def _audit_annotations(decision: Decision) -> dict[str, str]:
     tally = decision.approvals
     found = {
         "verdict": str(decision.verdict),
-        "reason": decision.reason and str(decision.reason),
+        "reason": decision.code and str(decision.code),
         "inventory": decision.inventory,
         "catalog-digest": decision.live_digest,
         "snapshot": decision.snapshot,

@@ -27,11 +27,13 @@ from pydantic_core import PydanticCustomError
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import is_digest
+from toolvet.core.policy import ReviewOn
 from toolvet.kube.names import MAX_LABEL, MAX_OBJECT_NAME, is_namespace_name, is_object_name
 
 MAX_TOOLS = 1000
 MAX_INVENTORY_NAME = MAX_OBJECT_NAME - 1 - SNAPSHOT_NAME_DIGITS
 """A snapshot's name is the inventory's, a hyphen and the first digits of a digest."""
+MAX_MINOR_CHANGES = 4
 MAX_USER_NAME = 512
 MAX_REQUIRED_APPROVALS = 10
 MAX_SUBJECTS = 64
@@ -115,6 +117,7 @@ class ToolInventorySpec(SpecModel):
     """``spec`` of a ToolInventory."""
 
     tools: Tools
+    minor_change_of: Annotated[list[Digest], Field(max_length=MAX_MINOR_CHANGES)] | None = None
 
 
 class SnapshotSpec(SpecModel):
@@ -168,6 +171,9 @@ class PolicyRules(SpecModel):
     max_approval_age: StrictStr | None = None
     delivery_subjects: Subjects | None = None
     agents: AgentsModel | None = None
+    review_on: Annotated[StrictStr, rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = (
+        None
+    )
 
 
 Namespace = Annotated[StrictStr, rule("invalid_name", is_namespace_name)]

@@ -136,7 +136,7 @@ async def _decided(
         "decision",
         mode=mode,
         verdict=decision.verdict,
-        reason=decision.reason,
+        reason=decision.code,
         **subject(request),
         inventory=decision.inventory,
         snapshot=decision.snapshot,
