@@ -15,10 +15,10 @@ from enum import StrEnum
 from typing import Any
 
 from toolvet.controller import watch
-from toolvet.controller.health import probes
-from toolvet.controller.lease import Elector, FencedClient, LeaseLostError, Timing
+from toolvet.kube.health import probes
+from toolvet.kube.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.controller.ownership import OwnAccount, keep_owned
-from toolvet.controller.queue import KeyedQueue, work
+from toolvet.kube.queue import KeyedQueue, work
 from toolvet.controller.reading import Reader
 from toolvet.controller.reconcile import Reconciler
 from toolvet.controller.routing import WATCHED, Key, Routing

@@ -19,7 +19,7 @@ from toolvet.controller.desired import Desired, desired, policy_status
 from toolvet.controller.events import events
 from toolvet.controller.history import record
 from toolvet.controller.observed import Observed, Stored
-from toolvet.controller.queue import KeyedQueue
+from toolvet.kube.queue import KeyedQueue
 from toolvet.controller.reading import Reader
 from toolvet.controller.routing import Key, Kind, Routing
 from toolvet.core.binding import Catalog
