@@ -26,6 +26,7 @@ _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _NOT_FOUND = "NotFound"
 HTTP_FORBIDDEN = 403
 HTTP_NOT_FOUND = 404
@@ -132,10 +133,19 @@ class ApiClient:
         self, resource: Resource, namespace: str | None = None, **parameters: str | int
     ) -> builtins.list[Object]:
         """Read every item, page by page."""
+        return await self._pages(resource, namespace, _JSON, parameters)
+
+    async def metadata(self, resource: Resource, namespace: str | None = None) -> builtins.list[Object]:
+        """Read the metadata of every item, page by page."""
+        return await self._pages(resource, namespace, _METADATA_LIST, {})
+
+    async def _pages(
+        self, resource: Resource, namespace: str | None, accept: str, parameters: Mapping[str, str | int]
+    ) -> builtins.list[Object]:
         found: builtins.list[Object] = []
         page: dict[str, str | int] = {"limit": 500, **parameters}
         while True:
-            answer = await self.list(resource, namespace, **page)
+            answer = await self._call("GET", resource.path(namespace), page, accept=accept)
             found += answer.get("items") or []
             token = (answer.get("metadata") or {}).get("continue")
             if not token:

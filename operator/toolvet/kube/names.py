@@ -23,6 +23,14 @@ DEFAULT_SERVICE_ACCOUNT = "default"
 CONTROLLER_MANAGER = "toolvet-controller"
 CA_MANAGER = "toolvet-ca"
 CLI_MANAGER = "toolvet-cli"
+COLLECTOR_MANAGER = "toolvet-collector"
+
+SOURCE_ANNOTATION = f"{GROUP}/source"
+"""On an inventory: the MCPSource that feeds it. The collector writes no inventory that does not name it."""
+CREDENTIALS_TYPE = f"{GROUP}/mcp-credentials"
+DEFINITIONS_TYPE = f"{GROUP}/mcp-definitions"
+EVIDENCE_TYPE = f"{GROUP}/tool-change-evidence"
+"""Types of Secrets."""
 
 
 class Mode(StrEnum):

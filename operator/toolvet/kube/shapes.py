@@ -171,9 +171,7 @@ class PolicyRules(SpecModel):
     max_approval_age: StrictStr | None = None
     delivery_subjects: Subjects | None = None
     agents: AgentsModel | None = None
-    review_on: Annotated[StrictStr, rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = (
-        None
-    )
+    review_on: Annotated[StrictStr, rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = None
 
 
 Namespace = Annotated[StrictStr, rule("invalid_name", is_namespace_name)]
