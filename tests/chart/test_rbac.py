@@ -29,10 +29,10 @@ from controller.objects import deployment, policy
 from controlplane.certificates import CertificateAuthority
 from toolvet.controller.authority import LEAF_LIFE
 from toolvet.controller.history import MAX_REVISIONS, record
-from toolvet.controller.lease import Elector, LeaseLostError
+from toolvet.kube.lease import Elector, LeaseLostError
 from toolvet.controller.observed import stored
 from toolvet.controller.ownership import ensure_owned
-from toolvet.controller.queue import KeyedQueue
+from toolvet.kube.queue import KeyedQueue
 from toolvet.controller.reading import Reader
 from toolvet.controller.reconcile import Reconciler
 from toolvet.controller.routing import POLICY_KEY, WATCHED, Key, Kind, Routing

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.cluster import Cluster
-from toolvet.controller.lease import Elector, FencedClient, LeaseLostError, Timing
+from toolvet.kube.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.kube.client import ApiError, connect
 from toolvet.kube.incluster import ServiceAccount
 from toolvet.kube.names import LEASES, NAMESPACES
