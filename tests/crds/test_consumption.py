@@ -56,8 +56,9 @@ async def outcome(attempt: Awaitable[str]) -> str | int:
     try:
         return await attempt
     except ApiError as error:
-        assert error.status == HTTPStatus.CONFLICT or "immutable" in error.message, error
-        return error.status
+        refused = error
+    assert refused.status == HTTPStatus.CONFLICT or "immutable" in refused.message, refused
+    return refused.status
 
 
 @pytest.mark.timeout(900)

@@ -14,30 +14,33 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import orjson
 import rfc8785
 
 from toolvet.collector import status as statuses
 from toolvet.collector.address_book import url_of
+from toolvet.collector.before import (
+    approved_digest,
+    listing_digest,
+    needs_history,
+    published_catalog,
+    rebuilt_memory,
+)
 from toolvet.collector.credentials import headers_of
 from toolvet.collector.memory import from_secret, secret_name, to_secret
 from toolvet.collector.writing import (
-    check_owned,
     delete_change,
     inventory_object,
     write_change,
     write_inventory,
     write_memory,
 )
-from toolvet.core.binding import Catalog
 from toolvet.core.change_history import droppable, is_full
 from toolvet.core.errors import ContractError
 from toolvet.core.source_account import acknowledged_by_all
-from toolvet.core.source_identity import identify
 from toolvet.core.source_look import Forms, Look, look_of
-from toolvet.core.source_memory import SourceMemory, rebuilt
+from toolvet.core.source_memory import SourceMemory
 from toolvet.core.source_pass import Circumstances, Passed, run
-from toolvet.core.tool_account import Components, Enablement, RecordedChange
+from toolvet.core.tool_account import Enablement, RecordedChange
 from toolvet.core.tool_source import ToolSource
 from toolvet.kube.account_resources import change_from_object, enablement_from_object, source_from_object
 from toolvet.kube.client import HTTP_FORBIDDEN, ApiClient, ApiError, Object
@@ -50,7 +53,6 @@ from toolvet.kube.names import (
     TOOL_ENABLEMENTS,
     Resource,
 )
-from toolvet.kube.resources import catalog_from_inventory
 from toolvet.mcp.definition import implementation_id
 from toolvet.mcp.observation import Listing, UnknownListing
 
@@ -234,12 +236,12 @@ class Collector:
     ) -> tuple[_Accounts, Mapping[str, Any]]:
         look = await self._seen(source, known, generation, listing)
         inventory = await self._reads.get(INVENTORIES, key.namespace, source.inventory_name)
-        published, refusal = _published(inventory, source)
+        published, refusal = published_catalog(inventory, source)
         stored: Mapping[str, Any] = obj.get("status") or {}
         if known.memory is None and stored.get("tools"):
-            known.memory = _rebuilt(look, source, stored, published)
+            known.memory = rebuilt_memory(look, source, stored, published)
         accounts = _Accounts()
-        if known.memory is not None and _waits(known.memory, look):
+        if known.memory is not None and needs_history(known.memory, look):
             accounts = await self._accounts(key)
         full = is_full(accounts.changes, accounts.acknowledged)
         told = Circumstances(
@@ -248,7 +250,7 @@ class Collector:
             generation=generation,
             previous=known.previous,
             published={binding.key: binding for binding in published.bindings} if published else {},
-            approved_digest=_approved_digest(inventory),
+            approved_digest=approved_digest(inventory),
             acknowledged=accounts.acknowledged,
             may_record=not full,
         )
@@ -284,7 +286,7 @@ class Collector:
         return accounts, status
 
     async def _seen(self, source: ToolSource, known: _Known, generation: int, listing: Listing) -> Look:
-        digest = _listing_digest(listing)
+        digest = listing_digest(listing)
         if digest and known.previous and digest == known.listing_digest and generation == known.generation:
             return known.previous
         known.listing_digest = digest
@@ -359,56 +361,3 @@ class Collector:
             "status": status,
         }
         await self._writes.apply(resource, namespace, body, manager=COLLECTOR_MANAGER, subresource="status")
-
-
-def _published(inventory: Object | None, source: ToolSource) -> tuple[Catalog | None, str | None]:
-    """Return the catalog of the inventory, and why it is not ours to write."""
-    if inventory is None:
-        return None, None
-    try:
-        check_owned(inventory, source.name)
-    except ContractError as error:
-        return None, f"{error.field}_{error.code}"
-    try:
-        return catalog_from_inventory(inventory), None
-    except ContractError:
-        return None, None  # it cannot be understood: what we write replaces it
-
-
-def _approved_digest(inventory: Object | None) -> str | None:
-    """Return the catalog that was approved last, as the controller says in the inventory's status."""
-    found = ((inventory or {}).get("status") or {}).get("lastApproved") or {}
-    digest = found.get("catalogDigest")
-    return digest if isinstance(digest, str) else None
-
-
-def _rebuilt(
-    look: Look, source: ToolSource, stored: Mapping[str, Any], published: Catalog | None
-) -> SourceMemory:
-    digests = {
-        tool["toolId"]: Components(
-            tool["fingerprint"], tool.get("contract"), tool.get("hints"), tool.get("rest")
-        )
-        for tool in stored["tools"]
-    }
-    exacts = {item.tool.tool_id: item.implementation_id for item in (published.bindings if published else ())}
-    return rebuilt(digests, exacts, identify(look.tools, source.mapping, look.server_version).tools)
-
-
-def _waits(memory: SourceMemory, look: Look) -> bool:
-    """Tell whether a pass needs the history: something was recorded that counts, or there is something to."""
-    text = memory.instructions
-    if text.change_name is not None or look.instructions != text.latest:
-        return True
-    now = {name: sight.exact for name, sight in look.tools.items()}
-    before = {name: tool.latest_exact for name, tool in memory.tools.items() if tool.present}
-    return now != before or any(tool.change_name is not None for tool in memory.tools.values())
-
-
-def _listing_digest(listing: Listing) -> bytes:
-    """Return a digest of the listing as it came, so that the same one is not read twice; else nothing."""
-    try:
-        head = [listing.observed.instructions, listing.server_version, listing.protocol_version]
-        return hashlib.sha256(orjson.dumps([head, list(listing.definitions)])).digest()
-    except (TypeError, ValueError):
-        return b""
