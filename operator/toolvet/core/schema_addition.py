@@ -152,7 +152,7 @@ class SchemaAddition:
 
     def _content(self, keyword: str, value: object, spot: _Spot, where: Place) -> None:
         within = spot.within
-        prose = has_prose(value)
+        prose = has_prose(value) or is_prose(keyword)
         if keyword in ("enum", "const"):
             values = value if keyword == "enum" and isinstance(value, list) else [value]
             if any(self._keys.key(item) not in spot.known.choices for item in values):

@@ -27,6 +27,7 @@ from toolvet.core.schema_keywords import (
     NEGATIONS,
     SUBSCHEMAS,
 )
+from toolvet.core.text_flags import is_prose
 
 _R = ChangeReason
 _OPEN: Final[dict[str, object]] = {}
@@ -193,9 +194,11 @@ class SchemaComparison:
         if before.keys() != after.keys():
             self._report(_R.DEFINITIONS_CHANGED, place)
         for index, name in enumerate(sorted(after)):
+            where = place.at(f"definition[{index}]")
+            if name not in before and is_prose(name):
+                self._report(_R.WORDING_ADDED, where, prose=True)
             if id(after[name]) in self._addition.reached:
                 continue
-            where = place.at(f"definition[{index}]")
             if name in before:
                 self._waiting.append((before[name], after[name], where))
             else:

@@ -12,7 +12,7 @@ from toolvet.core.json_identity import StructuralKeys
 from toolvet.core.schema_document import declared_types, listed_values
 from toolvet.core.schema_keywords import CONSTRAINTS, HEADER, MACHINE_TEXT, REFERENCES
 from toolvet.core.schema_text import has_prose, looks_generated, texts
-from toolvet.core.text_flags import looks_alike
+from toolvet.core.text_flags import is_prose, looks_alike
 
 _R = ChangeReason
 _NAMES: Final = frozenset({"required", "dependentRequired"})
@@ -39,9 +39,14 @@ class Content:
         return self.after.get(self.keyword)
 
     @property
+    def names_language(self) -> bool:
+        """Whether the keyword itself may be read as language and came or went."""
+        return (self.keyword in self.before) is not (self.keyword in self.after) and is_prose(self.keyword)
+
+    @property
     def language(self) -> bool:
         """Whether either value has a string that may be read as language."""
-        return has_prose(self.old) or has_prose(self.new)
+        return has_prose(self.old) or has_prose(self.new) or self.names_language
 
 
 class ContentComparison:
@@ -90,7 +95,7 @@ class ContentComparison:
         old, new = content.old, content.new
         if isinstance(old, str) and isinstance(new, str) and looks_alike(old, new):
             self._flag(ToolFlag.CONFUSABLE)
-        if texts(old) == texts(new):
+        if texts(old) == texts(new) and not content.names_language:
             self._report(_structural(content.keyword), content.place)
         elif content.keyword == "title" and all(
             looks_generated(side, content.place.name) for side in (old, new) if side is not None

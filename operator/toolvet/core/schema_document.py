@@ -150,24 +150,31 @@ class SchemaDocument:
         current: dict[int, Acceptance | None] = {id(part): _NOTHING for part in order}
         for _ in range(MAX_ROUNDS):
             settled = True
-            for part in reversed(order):  # alternatives come after what they belong to
+            for part in order:
                 accepted = self._accept(part, current)
                 settled = settled and accepted == current[id(part)]
                 current[id(part)] = accepted
             if settled:
                 self._accepted.update(current)
                 return
+            order.reverse()  # what a cycle leads back to is not left for one round each
         self._accepted.update(dict.fromkeys(current))
 
     def _alternatives(self, node: dict[str, object]) -> list[dict[str, object]]:
-        order, seen, stack = [], {id(node)}, [node]
+        """Return the schema and all it is made of, each after its own alternatives as far as cycles allow."""
+        order: list[dict[str, object]] = []
+        seen = {id(node)}
+        stack = [(node, iter(self._children(node)))]
         while stack:
-            part = stack.pop()
-            order.append(part)
-            for child in self._children(part):
+            part, children = stack[-1]
+            for child in children:
                 if isinstance(child, dict) and id(child) not in seen and id(child) not in self._accepted:
                     seen.add(id(child))
-                    stack.append(child)
+                    stack.append((child, iter(self._children(child))))
+                    break
+            else:
+                order.append(part)
+                stack.pop()
         return order
 
     def _children(self, part: dict[str, object]) -> list[object]:

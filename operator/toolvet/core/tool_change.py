@@ -9,6 +9,7 @@ from toolvet.core.change_findings import Findings, Place
 from toolvet.core.change_reason import ChangeReason, ChangeResult, Reading, ToolFlag, largest
 from toolvet.core.change_rules import RULES
 from toolvet.core.definition_flags import flags_of, flags_of_text
+from toolvet.core.errors import ContractError
 from toolvet.core.json_identity import StructuralKeys
 from toolvet.core.schema_addition import report_new_schema
 from toolvet.core.schema_change import SchemaComparison
@@ -49,9 +50,13 @@ def classify(
 
     The baseline is what was approved or acknowledged, not what was seen last: many small changes then add
     up. Both readings may be asked of one pair; the strict one is never below the literal one.
+
+    Raises ContractError("name", "not_one_tool"): a renamed tool is one that went and one that came.
     """
     if before is None:
         return first_sight(flags_of(after))
+    if before.name != after.name:
+        raise ContractError("name", "not_one_tool")
     findings = Findings()
     findings.flags |= flags_of(after)
     keys = StructuralKeys()
@@ -114,8 +119,12 @@ def _compare_input(before: ToolParts, after: ToolParts, keys: StructuralKeys, fi
 
 
 def _compare_output(before: ToolParts, after: ToolParts, keys: StructuralKeys, findings: Findings) -> None:
+    reported = 0
+
     def report(reason: ChangeReason, place: Place, *, prose: bool = False, within: bool = False) -> None:
+        nonlocal reported
         del within
+        reported += 1
         worded = prose or reason in _OUTPUT_WORDING
         findings.add(_R.OUTPUT_WORDING_CHANGED if worded else _R.OUTPUT_SCHEMA_CHANGED, place)
 
@@ -127,5 +136,5 @@ def _compare_output(before: ToolParts, after: ToolParts, keys: StructuralKeys, f
         report_new_schema(new, place, keys, report)
     elif new is not None:
         SchemaComparison(old, new, keys, report, findings.flags.add).run(place)
-    if _R.OUTPUT_WORDING_CHANGED not in findings and _R.OUTPUT_SCHEMA_CHANGED not in findings:
+    if not reported:
         findings.add(_R.OUTPUT_SCHEMA_CHANGED, place)
