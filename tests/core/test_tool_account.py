@@ -73,6 +73,11 @@ def test_an_acknowledgement_settles_its_tool_until_then_and_no_newer_change() ->
     assert names(enabled("b"), recorded("a", 2), recorded("b", 2)) == ["a"]
 
 
+def test_an_acknowledgement_settles_only_what_was_compared_with_the_same_baseline() -> None:
+    older = recorded("a", 1, before=Components("before that"))
+    assert names(enabled("b"), older, recorded("b", 2)) == ["a"]
+
+
 def test_an_acknowledgement_of_another_definition_counts_for_nothing() -> None:
     wrong = replace(enabled(), acknowledged=(Acknowledgement("a", "before"),))
     assert names(wrong, recorded("a", 1)) == ["a"]
