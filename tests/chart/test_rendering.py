@@ -138,7 +138,7 @@ def test_webhooks_never_match_by_wildcard_nor_a_namespace_of_the_system(render: 
 def test_no_role_aggregates_and_none_has_a_wildcard(render: Render) -> None:
     objects = render()
     roles = [*of_kind(objects, "ClusterRole").values(), *of_kind(objects, "Role").values()]
-    assert len(roles) == 8
+    assert len(roles) == 12
     for role in roles:
         assert "aggregationRule" not in role
         assert not any("aggregate" in label for label in role["metadata"]["labels"])
@@ -155,6 +155,7 @@ def test_people_get_only_the_verbs_of_their_role(render: Render) -> None:
 
     reading = {"get", "list", "watch"}
     ours = {"toolinventories", "runtoolcatalogsnapshots", "catalogapprovals", "catalogpolicies"}
+    ours |= {"mcpsources", "toolchanges", "toolenablements", "heldtoolcalls"}
     assert all(verbs("viewer", resource) == reading for resource in ours)
     assert verbs("producer", "toolinventories") == reading | {"create", "update", "patch"}
     assert not any(verbs("producer", resource) for resource in ours - {"toolinventories"})
@@ -169,7 +170,21 @@ def test_people_get_only_the_verbs_of_their_role(render: Render) -> None:
         "delete",
         "exempt",
     }
-    assert not any(verbs("policy-admin", resource) for resource in ours - {"catalogpolicies"})
+    everything = reading | {"create", "update", "patch", "delete", "delegate"}
+    assert verbs("policy-admin", "toolenablements") == everything
+    assert not any(
+        verbs("policy-admin", resource) for resource in ours - {"catalogpolicies", "toolenablements"}
+    )
+    # Nobody but a policy admin deletes or delegates, only a decider decides, and nobody records a change.
+    assert verbs("account-holder", "toolenablements") == reading | {"create", "update", "patch"}
+    assert verbs("call-decider", "heldtoolcalls") == reading | {"decide"}
+    assert verbs("call-decider", "heldtoolcalls/status") == {"update", "patch"}
+    assert verbs("agent", "heldtoolcalls") == reading | {"create"}
+    assert verbs("agent", "heldtoolcalls/status") == {"update"}
+    assert verbs("agent", "toolenablements") == verbs("agent", "mcpsources") == {"get"}
+    assert verbs("source-owner", "mcpsources") == reading | {"create", "update", "patch", "delete"}
+    people = ("viewer", "source-owner", "account-holder", "call-decider", "agent", "policy-admin")
+    assert all(verbs(role, "toolchanges") <= reading for role in people)
     bindings = of_kind(render(), "ClusterRoleBinding")
     assert set(bindings) == {"toolvet-controller", "toolvet-webhook"}
 
@@ -323,8 +338,8 @@ def test_definitions_and_policies_come_stay_and_go_together(render: Render) -> N
         return [obj for obj in render(*options) if obj["kind"] in kinds]
 
     whole = [obj["kind"] for obj in guarded()]
-    assert whole.count(kinds[0]) == 4
-    assert whole.count(kinds[1]) == whole.count(kinds[2]) == 5
+    assert whole.count(kinds[0]) == 8
+    assert whole.count(kinds[1]) == whole.count(kinds[2]) == 9
     assert all(obj["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"} for obj in guarded())
     assert len(guarded("--set", "crds.keep=false")) == len(whole)
     assert not any("annotations" in obj["metadata"] for obj in guarded("--set", "crds.keep=false"))

@@ -1,9 +1,10 @@
 """Make the control plane's programs once per user, or take those of KUBEBUILDER_ASSETS.
 
-One Go program (``binary/``) holds them all; a symlink for each name picks the one. Only Helm 3 stands
-alone: its commands are a ``main`` package, which the same pinned modules build. Both live in
-``$XDG_CACHE_HOME/toolvet/controlplane-<key>`` (default ``~/.cache``), where <key> is a digest of their
-source, their pinned modules and the Go version. A cold build takes about ten minutes on two cores.
+One Go program (``binary/``) holds them all, those of a node as well; a symlink for each name picks the one.
+Two stand alone, of the same pinned modules: Helm 3, whose commands are a ``main`` package, and the program
+that every Pod of a node starts with. They live in ``$XDG_CACHE_HOME/toolvet/controlplane-<key>`` (default
+``~/.cache``), where <key> is a digest of their source, their pinned modules and the Go
+version. A cold build takes about ten minutes on two cores.
 """
 
 import fcntl
@@ -25,12 +26,15 @@ from controlplane.toolchain import BuildError, Toolchain, find_toolchain, instal
 __all__ = ["BuildError", "cache_directory", "cache_key", "programs"]
 
 SOURCE = Path(__file__).parent / "binary"
-SOURCE_FILES = ("go.mod", "go.sum", "main.go")
-LINKED = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "helm")
+SOURCE_FILES = ("go.mod", "go.sum", "main.go", "pause/main.go")
+CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "helm")
+NODE = ("kubelet", "kube-proxy", "coredns")
+LINKED = (*CONTROL_PLANE, *NODE)
 HELM3 = "helm3"
-BUILT = (*LINKED, HELM3)
+PAUSE = "pause"
+BUILT = (*LINKED, HELM3, PAUSE)
 # What only some tests use, and other sets of programs mostly lack.
-OPTIONAL = ("kube-scheduler", HELM3)
+OPTIONAL = ("kube-scheduler", HELM3, *NODE, PAUSE)
 _HELM3_PACKAGE = "helm.sh/helm/v3/cmd/helm"  # a ``tool`` of go.mod
 # envtest's archive holds exactly these three; the rest may come from PATH.
 ASSETS_REQUIRED = ("etcd", "kube-apiserver", "kubectl")
@@ -138,7 +142,7 @@ def _build(target: Path, toolchain: Toolchain, progress: Progress) -> None:
     started = time.monotonic()
     try:
         progress.say("downloading Go modules")
-        outputs = {"controlplane": ".", HELM3: _HELM3_PACKAGE}
+        outputs = {"controlplane": ".", HELM3: _HELM3_PACKAGE, PAUSE: "./pause"}
         packages = _run_go(go, ["list", "-deps", *outputs.values()], progress=None)
         progress.say("compiling")
         for name, package in outputs.items():

@@ -15,7 +15,8 @@ from controlplane.installation import Installation
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Make the programs before the first test: a cold build takes longer than any test may."""
-    needed = any("controlplane" in getattr(item, "fixturenames", ()) for item in session.items)
+    beds = {"controlplane", "node"}
+    needed = any(beds.intersection(getattr(item, "fixturenames", ())) for item in session.items)
     if needed and not session.config.option.collectonly:
         capture = session.config.pluginmanager.getplugin("capturemanager")
         # Ten silent minutes would look like a hang: no capture here.

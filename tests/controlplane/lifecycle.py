@@ -38,6 +38,8 @@ class ControlPlaneError(RuntimeError):
 class Lifecycle:
     """Starts the daemons, watches them while they start, says where things are, and ends them."""
 
+    _path = os.environ.get("PATH", "")
+
     def __init__(
         self, *, audit: bool = False, scheduler: bool = False, names: Mapping[str, Path] | None = None
     ) -> None:
@@ -74,7 +76,7 @@ class Lifecycle:
                 raise ControlPlaneError(f"{name} is missing")
         started = time.monotonic()
         sweep()
-        self._supervisor = Supervisor(create_directory())
+        self._supervisor = self._supervise(create_directory())
         try:
             self._start()
         except TimeoutError as error:
@@ -90,6 +92,9 @@ class Lifecycle:
         """Kill everything and remove the directory; harmless the second time."""
         if self._supervisor is not None:
             self._supervisor.close()
+
+    def _supervise(self, directory: Path) -> Supervisor:
+        return Supervisor(directory)
 
     def _start(self) -> None:
         layout = self._layout
@@ -116,7 +121,7 @@ class Lifecycle:
         serving = self.authority.issue(
             "kube-apiserver",
             dns=["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
-            addresses=["127.0.0.1", "10.96.0.1"],
+            addresses=["127.0.0.1", "10.96.0.1"],  # the second is the Service kubernetes
         )
         admin = self.authority.issue(ADMIN, organizations=[ADMIN_GROUP])
         for name, pair in (("ca", self.authority.pair), ("apiserver", serving), ("admin", admin)):
@@ -128,8 +133,8 @@ class Lifecycle:
         program = self._programs["kube-apiserver"]
         pki = self._layout.pki
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            self.port = free_port()
-            arguments = daemons.kube_apiserver(program, self._layout, self.port, audit=self._audit)
+            self.port = self._choose_port()
+            arguments = self._api_server_arguments(program)
             server = self._launch(program.name, arguments)
             self._api = ApiClient(self.port, pki("ca.crt"), pki("admin.crt"), pki("admin.key"))
             try:
@@ -142,9 +147,15 @@ class Lifecycle:
             else:
                 return
 
+    def _choose_port(self) -> int:
+        return free_port()
+
+    def _api_server_arguments(self, program: Path) -> list[str | Path]:
+        return daemons.kube_apiserver(program, self._layout, self.port, audit=self._audit)
+
     def _launch(self, name: str, arguments: list[str | Path]) -> Process:
         # A bare environment: proxies and KUBERNETES_* of the caller are none of the daemons' business.
-        environment = {"HOME": str(self.directory), "PATH": os.environ.get("PATH", "")}
+        environment = {"HOME": str(self.directory), "PATH": self._path}
         self._daemons[name] = self._running.start(name, arguments, environment)
         return self._daemons[name]
 

@@ -15,28 +15,30 @@ from typing import Any
 from controlplane.waiting import wait_until
 
 TAIL_LINES = 25
+PROGRAM = Path(__file__).with_name("supervisor.py")
 
 
 class Supervisor:
     """The one child of this process that owns every daemon and the directory.
 
     ``close`` ends the daemons and removes the directory; so does the end of this process, whatever ends it.
+    ``program`` is another that obeys as ``supervisor`` does, with more ``arguments``, open ``descriptors``.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        program: Path = PROGRAM,
+        arguments: Sequence[str] = (),
+        descriptors: Sequence[int] = (),
+    ) -> None:
         self.directory = directory
         self._lock = threading.Lock()  # one question, one answer, also with threads
         self._asked = 0
         with (directory / "supervisor.log").open("wb") as log:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    Path(__file__).with_name("supervisor.py"),
-                    str(os.getpid()),
-                    directory,
-                ],
+                [sys.executable, "-I", "-S", program, str(os.getpid()), directory, *arguments],
+                pass_fds=descriptors,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

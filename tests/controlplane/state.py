@@ -20,17 +20,22 @@ def sweep(parent: Path | None = None) -> list[Path]:
     """Remove this user's directories whose owner no longer runs; return them."""
     removed = []
     for directory in (parent or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
-        match = _NAME.fullmatch(directory.name)
-        if not match or directory.is_symlink():
+        if owner_runs(directory.name) is not False or directory.is_symlink():
             continue
         try:
             ours = directory.stat().st_uid == os.getuid()
         except FileNotFoundError:  # its supervisor was faster
             continue
-        if ours and process_start(int(match[1])) != int(match[2]):
+        if ours:
             shutil.rmtree(directory, ignore_errors=True)
             removed.append(directory)
     return removed
+
+
+def owner_runs(name: str) -> bool | None:
+    """Return whether the process that ``name`` is named after runs; None if it is no name of ours."""
+    match = _NAME.fullmatch(name)
+    return process_start(int(match[1])) == int(match[2]) if match else None
 
 
 def process_start(pid: int) -> int:

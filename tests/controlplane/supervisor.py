@@ -24,6 +24,7 @@ OWNER_CHECK_SECONDS = 1.0
 _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 Children = dict[int, subprocess.Popen[bytes]]
+Obey = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def _die_with(parent: int) -> Callable[[], None]:
@@ -67,10 +68,11 @@ def answer(children: Children, command: dict[str, Any]) -> dict[str, Any]:
     return {"returncode": child.poll()}
 
 
-def serve(owner: int, children: Children) -> None:
-    """Obey until stdin ends or the owner is gone."""
+def serve(owner: int, obey: Obey, between: Callable[[], None] = lambda: None) -> None:
+    """Obey until stdin ends or the owner is gone; ``between`` is called at least every second."""
     pending = b""
     while os.getppid() == owner:
+        between()
         # A copy of the pipe in some fork of the owner would keep stdin open: look at the owner as well.
         if not select.select([0], [], [], OWNER_CHECK_SECONDS)[0]:
             continue
@@ -80,7 +82,7 @@ def serve(owner: int, children: Children) -> None:
         *lines, pending = (pending + received).split(b"\n")
         for line in lines:
             command = json.loads(line)
-            reply = {**answer(children, command), "id": command["id"]}
+            reply = {**obey(command), "id": command["id"]}
             os.write(1, json.dumps(reply).encode() + b"\n")
 
 
@@ -93,7 +95,7 @@ def main() -> None:
     children: Children = {}
     try:
         with contextlib.suppress(BrokenPipeError):
-            serve(owner, children)
+            serve(owner, lambda command: answer(children, command))
     finally:
         for pid in children:
             with contextlib.suppress(ProcessLookupError):

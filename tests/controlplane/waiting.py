@@ -6,8 +6,10 @@ from collections.abc import Callable
 POLL_SECONDS = 0.05
 
 
-def wait_until(condition: Callable[[], object], seconds: float, complaint: str) -> None:
-    """Return as soon as ``condition()`` is true, asked every POLL_SECONDS and at least once.
+def wait_until(
+    condition: Callable[[], object], seconds: float, complaint: str, pause: float = POLL_SECONDS
+) -> None:
+    """Return as soon as ``condition()`` is true, asked every ``pause`` seconds and at least once.
 
     Errors: TimeoutError ``<complaint> after <seconds> s``; whatever the condition raises.
     """
@@ -15,4 +17,4 @@ def wait_until(condition: Callable[[], object], seconds: float, complaint: str) 
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{complaint} after {seconds:.0f} s")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)

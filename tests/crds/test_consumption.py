@@ -56,7 +56,8 @@ async def outcome(attempt: Awaitable[str]) -> str | int:
     try:
         return await attempt
     except ApiError as error:
-        assert error.status == HTTPStatus.CONFLICT or "immutable" in error.message, error
+        if error.status != HTTPStatus.CONFLICT and "immutable" not in error.message:
+            raise
         return error.status
 
 

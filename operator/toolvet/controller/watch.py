@@ -77,7 +77,14 @@ async def watch(
     ends it cancels every task that was made after its start: call this last.
     """
     ours = asyncio.all_tasks()
-    tasks = await kopf.spawn_tasks(registry=handlers, settings=chosen, standalone=True, clusterwide=True)
+    tasks = await kopf.spawn_tasks(
+        registry=handlers,
+        settings=chosen,
+        standalone=True,
+        clusterwide=True,
+        # Used by peering alone. Without one kopf asks who we are, and a user without a name ends it.
+        identity="unused",  # type: ignore[arg-type]  # a string by a name that kopf does not export
+    )
     spawned()
     await kopf.run_tasks(tasks, ignored=ours)
 

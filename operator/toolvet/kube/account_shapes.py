@@ -43,7 +43,7 @@ MAX_PENDING: Final = 256
 KAGENT: Final = "kagent.dev/"
 
 _URL = re.compile(
-    r"https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?([/?][!\"$-~]*)?"
+    r'https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?([/?][!"$-~]*)?'
 )
 _REFERENCE = re.compile(r"(kagent\.dev|toolhive\.stacklok\.dev)/v[1-9][0-9]?((alpha|beta)[1-9][0-9]?)?")
 _POINTER = re.compile(r"(/([^~/]|~0|~1)*)+")

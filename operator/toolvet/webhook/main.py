@@ -14,6 +14,7 @@ from toolvet.kube.client import connect
 from toolvet.kube.incluster import ServiceAccount
 from toolvet.kube.process import log, on_stop, parser, set_up_logging
 from toolvet.webhook.certificate import ServingCertificate
+from toolvet.webhook.draining import drain
 from toolvet.webhook.self_test import Missing, SelfTest
 from toolvet.webhook.server import Readiness, gate, runner
 
@@ -69,6 +70,8 @@ async def _serve(options: argparse.Namespace) -> None:
                 options.port,
             )
             await _keep(self_test, certificate, readiness, stopping)
+            readiness.draining = True
+            await drain(server)
         finally:
             await server.cleanup()
 

@@ -59,10 +59,12 @@ class BodyTooLargeError(Exception):
 class Readiness:
     """Ready once a live decision was made, and then for good.
 
-    A gate out of reach refuses everything; one whose reads fail refuses with a reason.
+    A gate out of reach refuses everything; one whose reads fail refuses with a reason. ``draining`` lets go
+    of every caller with the answer (see ``webhook.draining``).
     """
 
     ready: bool = False
+    draining: bool = False
 
 
 def gate(api: Reader, readiness: Readiness, clock: Callable[[], datetime]) -> web.Application:
@@ -71,7 +73,10 @@ def gate(api: Reader, readiness: Readiness, clock: Callable[[], datetime]) -> we
 
     def handler(mode: Mode) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.Response:
-            return _json(await _answer(api, request, mode, clock))
+            response = _json(await _answer(api, request, mode, clock))
+            if readiness.draining:
+                response.force_close()
+            return response
 
         return handle
 
