@@ -134,17 +134,18 @@ class Enablement:
         """Return the material changes that wait for this account, oldest first.
 
         Those of its source that were recorded in the second of its creation or later (the API server's
-        clock, whole seconds), and after the newest change of the same tool that it has acknowledged: that
-        one was compared with the same baseline, and so holds the older ones. Sources go by name: one made
-        anew starts nobody afresh. A change or an enablement without a time is not stored, and waits.
+        clock, whole seconds). Acknowledging one settles the older ones of the tool that were compared with
+        the same baseline, since it holds all of them; one with another baseline showed something else, and
+        waits. Sources go by name: one made anew starts nobody afresh. A change or an enablement without a
+        time is not stored, and waits.
         """
         mine = [change for change in changes if self._concerns(change)]
         seen = {(item.change_name, item.fingerprint) for item in self.acknowledged}
-        settled: dict[str | None, datetime] = {}
+        settled: dict[tuple[str | None, Components], datetime] = {}
         for change in mine:
-            at = change.created_at
+            at, key = change.created_at, (change.tool_id, change.before)
             if (change.name, change.acknowledged_by) in seen and at is not None:
-                settled[change.tool_id] = max(settled.get(change.tool_id, at), at)
+                settled[key] = max(settled.get(key, at), at)
         found = [
             change
             for change in mine
@@ -160,8 +161,8 @@ class Enablement:
         return change.created_at >= self.created_at
 
 
-def _is_before(change: RecordedChange, settled: Mapping[str | None, datetime]) -> bool:
-    at = settled.get(change.tool_id)
+def _is_before(change: RecordedChange, settled: Mapping[tuple[str | None, Components], datetime]) -> bool:
+    at = settled.get((change.tool_id, change.before))
     return at is not None and change.created_at is not None and change.created_at < at
 
 
