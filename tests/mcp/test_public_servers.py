@@ -1,4 +1,4 @@
-"""Public servers at two releases each, over Streamable HTTP: counts, classes and reasons, none of their texts."""
+"""Public servers at two releases each, over Streamable HTTP: counts, classes and reasons, no texts."""
 
 import asyncio
 from collections import Counter
@@ -84,59 +84,90 @@ EXPECTED = {
         13,
         12,
         {"kept material": 12, "removed material": 1},
-        set(
-            "constraint_changed description_changed hint_changed hint_restated input_added schema_title_changed side_effect_changed tool_removed".split()
-        ),
+        {
+            "constraint_changed",
+            "description_changed",
+            "hint_changed",
+            "hint_restated",
+            "input_added",
+            "schema_title_changed",
+            "side_effect_changed",
+            "tool_removed",
+        },
     ),
     "fetch": (
         1,
         1,
         {"kept material": 1},
-        set(
-            "constraint_changed hint_changed hint_restated schema_title_changed side_effect_changed wording_changed".split()
-        ),
+        {
+            "constraint_changed",
+            "hint_changed",
+            "hint_restated",
+            "schema_title_changed",
+            "side_effect_changed",
+            "wording_changed",
+        },
     ),
     "time": (
         2,
         2,
         {"kept material": 2},
-        set(
-            "description_changed hint_changed output_schema_changed schema_title_changed side_effect_changed".split()
-        ),
+        {
+            "description_changed",
+            "hint_changed",
+            "output_schema_changed",
+            "schema_title_changed",
+            "side_effect_changed",
+        },
     ),
     "memory": (
         9,
         9,
         {"kept material": 9},
-        set(
-            "dialect_changed execution_changed hint_changed hint_restated output_schema_changed output_wording_changed side_effect_changed title_changed".split()
-        ),
+        {
+            "dialect_changed",
+            "execution_changed",
+            "hint_changed",
+            "hint_restated",
+            "output_schema_changed",
+            "output_wording_changed",
+            "side_effect_changed",
+            "title_changed",
+        },
     ),
     "filesystem": (
         14,
         14,
         {"kept material": 14},
-        set("description_changed hint_changed output_schema_changed side_effect_changed".split()),
+        {"description_changed", "hint_changed", "output_schema_changed", "side_effect_changed"},
     ),
     "everything": (
         10,
         13,
         {"added baseline": 12, "kept material": 1, "removed material": 9},
-        set(
-            "description_changed execution_changed extra_inputs_allowed hint_changed instructions_changed side_effect_changed title_changed tool_added tool_removed".split()
-        ),
+        {
+            "description_changed",
+            "execution_changed",
+            "extra_inputs_allowed",
+            "hint_changed",
+            "instructions_changed",
+            "side_effect_changed",
+            "title_changed",
+            "tool_added",
+            "tool_removed",
+        },
     ),
     "filesystem, dependency": (
         9,
         9,
         {"kept material": 8, "kept none": 1},
-        set("extra_inputs_allowed input_removed required_shrunk schema_erased type_widened".split()),
+        {"extra_inputs_allowed", "input_removed", "required_shrunk", "schema_erased", "type_widened"},
     ),
     "atlassian, restarted": (
         63,
         63,
         {"kept material": 4, "kept none": 59},
-        set("default_changed".split()),
+        {"default_changed"},
     ),
 }
 

@@ -104,11 +104,20 @@ async def _bounded(lister: _Lister, seconds: float) -> Listing | UnknownListing:
     except aiohttp.ClientPayloadError:
         return UnknownListing(UnknownReason.UNREACHABLE, "cut_off")
     except aiohttp.ClientResponseError as error:
-        if isinstance(error.__cause__, LineTooLong):
+        if _too_long(error):
             return UnknownListing(UnknownReason.OVER_BUDGET, "header_too_large")
         return UnknownListing(UnknownReason.MALFORMED, "http")
     except (aiohttp.ClientError, OSError):
         return UnknownListing(UnknownReason.UNREACHABLE, "connection")
+
+
+def _too_long(error: BaseException | None) -> bool:
+    """Tell whether a header line outgrew its bound; only the chain of causes says so without its text."""
+    while error is not None:
+        if isinstance(error, LineTooLong):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class _Lister:
