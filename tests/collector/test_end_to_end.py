@@ -116,7 +116,7 @@ def test_a_rewritten_description_stops_the_next_rollout(team: Team, collected) -
 
 
 def check_content_free(team: Team, collected) -> None:
-    """No text of a definition stands in an object, Event or log; a mapped name is an id by configuration."""
+    """No text of a definition stands in an object, an Event or a log. A mapped name is an id."""
     texts = [f"{CANARY}d1", f"{CANARY}d2", f"{CANARY}p", "Reads a file"]
     for kind in (
         "mcpsource",

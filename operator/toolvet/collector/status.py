@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
 from toolvet.core.change_history import Dropped
+from toolvet.core.enablement import EffectiveRule, PendingChange, standing
 from toolvet.core.source_identity import UNMAPPED_NAMESPACE
 from toolvet.core.source_look import Look
 from toolvet.core.source_pass import Passed
@@ -161,9 +162,10 @@ def of_enablement(
 
     While the source is not observed nothing is Allowed: what would be called is not known.
     """
-    waiting = enablement.waiting(changes)
-    tools = source_status.get("tools") or []
-    rules = [_rule(enablement, tool, waiting, expired=expired) for tool in tools]
+    tools = {
+        (tool["toolId"], tool["version"]): tool["fingerprint"] for tool in source_status.get("tools") or []
+    }
+    found = standing(enablement, tools, changes)
     conditions = Conditions(stored, generation, now)
     if expired:
         conditions.set(READY, "False", "not_observed", "no complete listing within the maximum age")
@@ -172,33 +174,32 @@ def of_enablement(
     return {
         "observedGeneration": generation,
         "toolCount": len(tools),
-        "pendingCount": len(waiting),
-        "effectiveRules": rules,
-        "pendingChanges": [_pending(change) for change in waiting[:_MAX_PENDING]],
+        "pendingCount": len(found.pending),
+        "effectiveRules": [_rule(rule, expired=expired) for rule in found.rules],
+        "pendingChanges": [_pending(change) for change in found.pending[:_MAX_PENDING]],
         "conditions": conditions.listed(),
     }
 
 
-def _rule(
-    enablement: Enablement, tool: Mapping[str, Any], waiting: Iterable[RecordedChange], *, expired: bool
-) -> dict[str, str]:
-    rule = enablement.effective_rule(tool["toolId"], waiting)
-    if expired and rule is AccountRule.ALLOWED:
-        rule = AccountRule.ASK_FIRST
-    return {
-        "toolId": tool["toolId"],
-        "version": tool["version"],
-        "rule": str(rule),
-        "definitionFingerprint": tool["fingerprint"],
-    }
-
-
-def _pending(change: RecordedChange) -> dict[str, str]:
+def _rule(rule: EffectiveRule, *, expired: bool) -> dict[str, str]:
+    allowed = rule.rule
+    if expired and allowed is AccountRule.ALLOWED:
+        allowed = AccountRule.ASK_FIRST
     members = {
-        "changeName": change.name,
+        "toolId": rule.tool_id,
+        "version": rule.version,
+        "rule": str(allowed),
+        "definitionFingerprint": rule.definition_fingerprint,
+    }
+    return {member: value for member, value in members.items() if value is not None}
+
+
+def _pending(change: PendingChange) -> dict[str, str]:
+    members = {
+        "changeName": change.change_name,
         "toolId": change.tool_id,
         "version": change.version,
-        "fingerprint": change.acknowledged_by,
+        "fingerprint": change.fingerprint,
     }
     return {member: value for member, value in members.items() if value is not None}
 
