@@ -30,6 +30,10 @@ PROCESSES = {
         "Run the controller: keeps the status of inventories, snapshots and approvals.",
         _process("controller"),
     ),
+    "collector": (
+        "Run the collector: lists the tools of live MCP servers and records their changes.",
+        _process("collector"),
+    ),
     "webhook": ("Run the admission webhook: the gate before governed workloads.", _process("webhook")),
 }
 

@@ -119,9 +119,9 @@ def test_the_manifest_holds_the_webhook_configuration_and_uninstalling_takes_it_
     release.helm("uninstall", "toolvet", "--namespace", NAMESPACE, program=program)
     for kind in OURS[3:]:
         assert names(release, kind) == [], kind
-    assert len(names(release, "customresourcedefinitions")) == 4
-    assert len(names(release, "validatingadmissionpolicies")) == 7
-    assert len(names(release, "validatingadmissionpolicybindings")) == 7
+    assert len(names(release, "customresourcedefinitions")) == 8
+    assert len(names(release, "validatingadmissionpolicies")) == 11
+    assert len(names(release, "validatingadmissionpolicybindings")) == 11
     # What was kept is taken over by the next release of the same name.
     helm_install(release, program=program)
 

@@ -94,7 +94,57 @@ PROVIDED = {
 }
 ALL_PORTS = [{"protocol": "TCP", "port": port} for port in (443, 6443)]
 
+COLLECTOR = "toolvet-collector"
+COLLECTED = {"collector.enabled": True}
+ELSEWHERE = [{"ports": [{"protocol": "TCP", "port": 8443}]}]
+
+
+def collector_container(look: Callable[[dict[str, Any]], Any]) -> Callable[[Rendered], Any]:
+    return lambda rendered: look(rendered.container(COLLECTOR))
+
+
+def allowed(container: dict[str, Any]) -> list[str]:
+    arguments = container["args"]
+    return [arguments[at + 1] for at, argument in enumerate(arguments) if argument == "--allow"]
+
+
 CASES: dict[str, Case] = {
+    "collector.enabled": Case(
+        True, lambda r: COLLECTOR in r.names("Deployment", "ServiceAccount"), False, True
+    ),
+    "collector.replicas": Case(
+        2, lambda r: r.one("Deployment", COLLECTOR)["spec"]["replicas"], 1, 2, COLLECTED
+    ),
+    "collector.healthPort": Case(
+        8099,
+        collector_container(
+            lambda c: [c["args"][c["args"].index("--health-port") + 1], c["ports"][0]["containerPort"]]
+        ),
+        ["8081", 8081],
+        ["8099", 8099],
+        COLLECTED,
+    ),
+    "collector.allow": Case(
+        ["10.0.0.0/8", "mcp.example"],
+        collector_container(allowed),
+        [],
+        ["10.0.0.0/8", "mcp.example"],
+        COLLECTED,
+    ),
+    "collector.egress": Case(
+        ELSEWHERE,
+        lambda r: [rule for rule in r.one("NetworkPolicy", COLLECTOR)["spec"]["egress"] if rule in ELSEWHERE],
+        [],
+        ELSEWHERE,
+        COLLECTED | CLOSED,
+    ),
+    "collector.resources": Case(
+        LIMITS,
+        collector_container(lambda c: c["resources"]["limits"]["memory"]),
+        "512Mi",
+        "1Gi",
+        COLLECTED,
+    ),
     "nameOverride": Case(
         "vet", lambda r: r.names("Deployment"), list(BOTH), ["x-vet-controller", "x-vet-webhook"]
     ),

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from toolvet.controller.queue import KeyedQueue, work
+from toolvet.kube.queue import KeyedQueue, work
 
 
 async def test_a_key_waits_once_and_in_order():

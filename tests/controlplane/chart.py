@@ -22,6 +22,8 @@ class Installed:
     controller_args: list[str]
     webhook_service_account: str
     controller_service_account: str
+    collector_args: list[str] | None = None
+    """None where the release has no collector."""
 
 
 def install_chart(
@@ -61,7 +63,17 @@ def install_chart(
         controller_args=controller["containers"][0]["args"],
         webhook_service_account=webhook["serviceAccountName"],
         controller_service_account=controller["serviceAccountName"],
+        collector_args=_collector_args(bed, namespace, fullname, settings),
     )
+
+
+def _collector_args(
+    bed: ControlPlane, namespace: str, fullname: str, settings: Mapping[str, Any]
+) -> list[str] | None:
+    if not settings.get("collector", {}).get("enabled"):
+        return None
+    arguments: list[str] = _pod_spec(bed, namespace, f"{fullname}-collector")["containers"][0]["args"]
+    return arguments
 
 
 def _fullname(bed: ControlPlane, selector: str) -> str:

@@ -35,7 +35,7 @@ def controlplane() -> Iterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def product(controlplane: ControlPlane) -> Iterator[Installation]:
     """The chart on the session's control plane, one gate and one controller with the chart's own accounts."""
-    with Installation(controlplane) as installed:
+    with Installation(controlplane, {"collector": {"enabled": True, "allow": ["127.0.0.1"]}}) as installed:
         yield installed
 
 

@@ -71,6 +71,7 @@ class Installation:
         self._started = 0
         self.gates: list[Process] = []
         self.controllers: list[Process] = []
+        self.collectors: list[Process] = []
 
     def __enter__(self) -> Self:
         self.gate_port = free_port()
@@ -87,7 +88,7 @@ class Installation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in [*self.gates, *self.controllers]:
+        for process in [*self.gates, *self.controllers, *self.collectors]:
             process.stop()
         self._volume.stop()
 
@@ -119,6 +120,15 @@ class Installation:
         extra = ["--health-port", str(free_port()), *arguments]
         process = self._run("controller", account, self.chart.controller_args, extra, api_port)
         self.controllers.append(process)
+        return process
+
+    def start_collector(self, *arguments: str) -> Process:
+        """Start one more collector; it looks once it has the Lease. The release must have one."""
+        assert self.chart.collector_args is not None, "the release has no collector"
+        extra = ["--health-port", str(free_port()), *arguments]
+        account = f"{self.chart.fullname}-collector"
+        process = self._run("collector", account, self.chart.collector_args, extra, None)
+        self.collectors.append(process)
         return process
 
     def start_gate(self, *, port: int | None = None, api_port: int | None = None) -> Process:

@@ -10,7 +10,15 @@ from controlplane.chart import install_chart
 from controlplane.ports import free_port
 from controlplane.waiting import wait_until
 from crds.api import Resources
-from crds.objects import approval
+from crds.objects import approval, change, enablement, held_call
+
+
+def _is_refused(resources: Resources, obj: dict) -> bool:
+    try:
+        resources.create(obj, dry_run=True)
+    except ApiError as error:
+        return error.status in (403, 422)
+    return False
 
 
 @pytest.fixture(scope="package")
@@ -25,13 +33,16 @@ def installed_bed(controlplane: ControlPlane) -> ControlPlane:
     install_chart(controlplane, gate_port=free_port())
     resources = Resources(controlplane, "default")
 
+    forged = (
+        approval(approvedBy="somebody-else"),
+        change(),
+        enablement("somebody-else", name="wrong"),
+        held_call("somebody-else"),
+    )
+
     def policies_hold() -> bool:
         # Admission learns of a policy a moment after it is stored.
-        try:
-            resources.create(approval(approvedBy="somebody-else"), dry_run=True)
-        except ApiError as error:
-            return error.status == 403
-        return False
+        return all(_is_refused(resources, obj) for obj in forged)
 
     wait_until(policies_hold, 20, "the policies do not hold")
     return controlplane

@@ -1,5 +1,7 @@
 """Objects of our kinds for tests on the API server, valid unless a test says otherwise."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 API_VERSION = "toolvet.dev/v1alpha1"
@@ -79,3 +81,57 @@ def approval(name: str = "first", **spec: Any) -> dict:
 
 def policy(name: str = "default", **spec: Any) -> dict:
     return {"apiVersion": API_VERSION, "kind": "CatalogPolicy", "metadata": {"name": name}, "spec": spec}
+
+
+def _object(kind: str, name: str, spec: dict) -> dict:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def source(name: str = "notes", **spec: Any) -> dict:
+    given = {"inventoryName": "assistant", **spec}
+    return _object("MCPSource", name, given if "ref" in spec else {"url": "https://mcp.example/mcp", **given})
+
+
+def change(name: str = "notes-1", **spec: Any) -> dict:
+    given = {
+        "sourceName": "notes",
+        "sourceUid": "01234567-89ab-cdef-0123-456789abcdef",
+        "toolId": "tool:org.example/summarize",
+        "version": "1.9.0",
+        "event": "Changed",
+        "severity": "Material",
+        "literalSeverity": "Minor",
+        "reasons": ["choice_added", "description_changed"],
+        "before": {"fingerprint": DIGEST},
+        "after": {"fingerprint": OTHER_DIGEST, "contract": DIGEST, "hints": DIGEST, "rest": DIGEST},
+        **spec,
+    }
+    return _object("ToolChange", name, given)
+
+
+def enablement(subject: str, source_name: str = "notes", *, name: str | None = None, **spec: Any) -> dict:
+    account = "-".join(re.findall("[a-z0-9]+", subject.lower()))
+    given = {"subject": subject, "sourceName": source_name, **spec}
+    return _object("ToolEnablement", name or f"{source_name}.{account}", given)
+
+
+def acknowledgement(change_name: str = "notes-1") -> dict:
+    return {"changeName": change_name, "fingerprint": OTHER_DIGEST}
+
+
+def in_seconds(seconds: float) -> str:
+    """A time as resources have it, to the second."""
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def held_call(requested_by: str, name: str = "call-1", **spec: Any) -> dict:
+    given = {
+        "enablementName": "notes.agent",
+        "toolId": "tool:org.example/summarize",
+        "definitionFingerprint": DIGEST,
+        "argumentsDigest": OTHER_DIGEST,
+        "requestedBy": requested_by,
+        "expiresAt": in_seconds(3600),
+        **spec,
+    }
+    return _object("HeldToolCall", name, given)

@@ -21,8 +21,8 @@ TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for
 TRANSCRIPTS = {name: found for name, text in TEXTS.items() if (found := transcript(text))}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 VALUE = re.compile(r"^\| `([a-z][A-Za-z.]+)` \|", re.MULTILINE)
-TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
-MAKE = re.compile(r"make ([a-z-]+)( [TK]=\S+)*( *#.*)?")
+TARGET = re.compile(r"^([a-z0-9-]+):", re.MULTILINE)
+MAKE = re.compile(r"make ([a-z0-9-]+)( [TK]=\S+)*( *#.*)?")
 
 
 @pytest.mark.timeout(600)  # README tells the whole demo

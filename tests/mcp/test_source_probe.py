@@ -113,12 +113,12 @@ def test_nothing_known(origin, path, options, reason, status):
     ("arguments", "stdin", "error"),
     [
         ((f"ftp://{CANARY}/",), None, "url: invalid_scheme"),
-        (("http://x/", "--allow", f"{CANARY}/8"), None, "allow: invalid_network"),
-        (("http://x/", "--header-file", "/nowhere"), None, "headers: unreadable_file"),
-        (("http://x/", "--header-file", "-"), CANARY, "headers: invalid_line"),
-        (("http://x/", "--header-file", "-"), f"Host: {CANARY}", "headers: reserved_name"),
-        (("http://x/", "--header-file", "-"), f"X: \x01{CANARY}", "headers: invalid_value"),
-        (("http://x/", "--ca-file", "-"), CANARY, "ca: invalid_certificates"),
+        (("http://server.example/", "--allow", f"{CANARY}/8"), None, "allow: invalid_network"),
+        (("http://server.example/", "--header-file", "/nowhere"), None, "headers: unreadable_file"),
+        (("http://server.example/", "--header-file", "-"), CANARY, "headers: invalid_line"),
+        (("http://server.example/", "--header-file", "-"), f"Host: {CANARY}", "headers: reserved_name"),
+        (("http://server.example/", "--header-file", "-"), f"X: \x01{CANARY}", "headers: invalid_value"),
+        (("http://server.example/", "--ca-file", "-"), CANARY, "ca: invalid_certificates"),
     ],
 )
 def test_bad_input(arguments, stdin, error):

@@ -10,7 +10,7 @@ from controlplane.api import ApiError
 from controlplane.bed import ControlPlane
 from controlplane.waiting import wait_until
 from crds.api import Resources
-from crds.objects import approval, inventory, policy, snapshot
+from crds.objects import approval, change, enablement, held_call, inventory, policy, snapshot, source
 from parity.verdicts import Server
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -31,7 +31,8 @@ def defined(controlplane: ControlPlane) -> ControlPlane:
 
     def served() -> bool:
         try:
-            for obj in (inventory(), snapshot(), approval(), policy()):
+            live = (source(), change(), enablement("alice"), held_call("alice"))
+            for obj in (inventory(), snapshot(), approval(), policy(), *live):
                 resources.create(obj, dry_run=True)
         except ApiError as error:
             if error.status != 404:

@@ -13,13 +13,15 @@ from toolvet.controller import change, evidence
 from toolvet.controller.conditions import ConditionType
 from toolvet.core import identifiers, tool_listing
 from toolvet.core.approval import SNAPSHOT_NAME_DIGITS, Approval
+from toolvet.core.change_reason import ChangeReason, ToolFlag
 from toolvet.core.denial import SHORT_DIGEST_DIGITS
 from toolvet.core.differences import DIFFERENCE_CODES
 from toolvet.core.identifiers import DIGEST_LENGTH, MAX_NAMESPACE_LENGTH
 from toolvet.core.policy import Policy, ReviewOn
 from toolvet.core.reasons import Reason
 from toolvet.core.side_effect import SideEffectClass
-from toolvet.kube import resources, shapes
+from toolvet.core.tool_account import AccountRule, CallPhase, ChangeEvent
+from toolvet.kube import account_shapes, resources, shapes
 from toolvet.kube.names import MAX_LABEL, MAX_OBJECT_NAME
 from toolvet.kube.resources import catalog_from_inventory
 
@@ -45,6 +47,7 @@ EXACT: dict[str, dict[str, int]] = {
         "inventoryDigest": DIGEST_LENGTH,
         "snapshotDigest": DIGEST_LENGTH,
         "digest": SHORT_DIGEST_DIGITS,
+        "chainDigest": DIGEST_LENGTH,
         "inventoryName": shapes.MAX_INVENTORY_NAME,
         "snapshotName": MAX_OBJECT_NAME,
         "runId": len(RUN_ID),
@@ -55,6 +58,26 @@ EXACT: dict[str, dict[str, int]] = {
         "matchLabels{}": MAX_LABEL,
         "namespaces[]": MAX_LABEL,
         "minorChangeOf[]": DIGEST_LENGTH,
+        "sourceName": account_shapes.MAX_SOURCE_NAME,
+        "enablementName": MAX_OBJECT_NAME,
+        "changeName": MAX_OBJECT_NAME,
+        "credentialsSecretName": MAX_OBJECT_NAME,
+        "evidenceSecretName": MAX_OBJECT_NAME,
+        "url": account_shapes.MAX_URL,
+        "tool": account_shapes.MAX_RUNTIME_NAME,
+        "path": account_shapes.MAX_POINTER,
+        "idNamespace": MAX_NAMESPACE_LENGTH,
+        "subject": shapes.MAX_USER_NAME,
+        "requestedBy": shapes.MAX_USER_NAME,
+        "decidedBy": shapes.MAX_USER_NAME,
+        "definitionFingerprint": DIGEST_LENGTH,
+        "argumentsDigest": DIGEST_LENGTH,
+        "fingerprint": DIGEST_LENGTH,
+        "contract": DIGEST_LENGTH,
+        "hints": DIGEST_LENGTH,
+        "rest": DIGEST_LENGTH,
+        "sourceUid": 36,
+        "consumptionId": 32,
         # metav1.Condition has these.
         "type": 316,
         "message": 32768,
@@ -70,9 +93,21 @@ EXACT: dict[str, dict[str, int]] = {
         "namespaces": shapes.MAX_OVERRIDE_NAMESPACES,
         "entries": change.MAX_ENTRIES,
         "differences": evidence.MAX_DIFFERENCES,
+        "ignorePaths": account_shapes.MAX_IGNORED_PATHS,
+        "ignoredPaths": account_shapes.MAX_IGNORED_PATHS,
+        "rules": shapes.MAX_TOOLS,
+        "effectiveRules": shapes.MAX_TOOLS,
+        "acknowledged": account_shapes.MAX_ACKNOWLEDGED,
+        "pendingChanges": account_shapes.MAX_PENDING,
     },
     "maxProperties": {"matchLabels": shapes.MAX_LABELS},
-    "minLength": dict.fromkeys(("inventoryName", "capturedBy", "approvedBy", "reason"), 1),
+    "minLength": dict.fromkeys(
+        (
+            *("inventoryName", "capturedBy", "approvedBy", "reason", "sourceName", "subject", "requestedBy"),
+            *("enablementName", "changeName", "decidedBy"),
+        ),
+        1,
+    ),
 }
 # Room for the longest and the most that the grammar allows or that we write.
 ROOM: dict[str, dict[str, int]] = {
@@ -84,15 +119,32 @@ ROOM: dict[str, dict[str, int]] = {
         "maxApprovalAge": len(LONGEST_AGE),
         "reviewOn": max(map(len, ReviewOn)),
         "codes[]": max(map(len, Reason)),
-        "reasons[]": max(map(len, Reason)),
+        "reasons[]": max(map(len, ChangeReason)),
         "fields[]": max(map(len, change._FIELDS.values())),
         "change": len("removed"),
         "eligibility": len("re-review-required"),
+        "name": MAX_OBJECT_NAME,
+        "kind": len("RemoteMCPServer"),
+        "apiVersion": len("toolhive.stacklok.dev/v99alpha99"),
+        "maxObservationAge": len(LONGEST_AGE),
+        "reading": len("Literal"),
+        "protocolVersion": len("2025-11-25"),
+        "unknownReason": 32,
+        "observedAt": len(LONGEST_TIME),
+        "attemptedAt": len(LONGEST_TIME),
+        "event": max(map(len, ChangeEvent)),
+        "severity": len("Material"),
+        "literalSeverity": len("Material"),
+        "flags[]": max(map(len, ToolFlag)),
+        "rule": max(map(len, AccountRule)),
+        "defaultRule": max(map(len, AccountRule)),
+        "phase": max(map(len, CallPhase)),
         "status": len("Unknown"),
     },
     "maxItems": {
         "codes": len(DIFFERENCE_CODES),
         "reasons": len(Reason),
+        "flags": len(ToolFlag),
         "fields": len(change._FIELDS),
         "conditions": len(ConditionType),
     },
@@ -152,7 +204,8 @@ def test_the_longest_that_the_grammar_allows_is_allowed() -> None:
 
 def plain(pattern: str) -> str:
     """Write a pattern of ours as the CRDs do: groups unnamed and captured, a dot as a class."""
-    return re.sub(r"\(\?(?::|P<\w+>)", "(", pattern).replace(r"\.", "[.]")
+    ungrouped = re.sub(r"\(\?(?::|P<\w+>)", "(", pattern)
+    return ungrouped.replace(r"\.", "[.]").replace(r"\[", "[[]").replace(r"\]", "[]]")
 
 
 def whole(pattern: str) -> str:
@@ -171,9 +224,22 @@ PATTERNS = {
     whole(identifiers._CORRELATION.pattern.replace("(?P<kind>run|act)", "run")),
     f"^{plain(resources._DURATION.pattern).replace('([0-9]{1,6})', '[0-9]{1,6}')}$",
     "[1-9]",
+    whole(rf"{identifiers._LABEL}(?:\.{identifiers._LABEL})+"),
+    *(
+        whole(pattern.pattern)
+        for pattern in (
+            account_shapes._URL,
+            account_shapes._REFERENCE,
+            account_shapes._POINTER,
+            account_shapes._UID,
+        )
+    ),
 }
 # Names and days have no pattern in the code; test_same_verdict holds them to the same verdicts.
-WITHOUT = {"inventory_name", "namespaces", "expires_at"}
+WITHOUT = {
+    *("inventory_name", "namespaces", "expires_at", "source_name", "enablement_name", "change_name", "name"),
+    *("credentials_secret_name", "evidence_secret_name", "consumption_id"),
+}
 
 
 def test_every_pattern_is_the_codes_own() -> None:
@@ -201,6 +267,12 @@ def test_every_number_in_a_rule_is_a_constant_of_the_code() -> None:
         f"self.requiredApprovals >= 1 && self.requiredApprovals <= {shapes.MAX_REQUIRED_APPROVALS}",
         f"key.size() <= {shapes.MAX_LABEL_KEY}",
         "self.namespaces.size() >= 1",
+        f"self.metadata.name.size() <= {account_shapes.MAX_SOURCE_NAME}",
+        f"self.intervalSeconds >= {account_shapes.MIN_INTERVAL}",
+        f"self.intervalSeconds <= {account_shapes.MAX_INTERVAL}",
+        "self.reasons.size() >= 1",
+        "self.reasons[i - 1]",
+        "self.flags[i - 1]",
         "i == 0",
         "self[i - 1]",
     ]
@@ -211,6 +283,12 @@ def test_every_number_in_a_rule_is_a_constant_of_the_code() -> None:
     for part in known:
         left = [rule.replace(part, "") for rule in left]
     assert not [rule for rule in left if re.search(r"\d", re.sub(r"'[^']*'", "", rule))]
+
+
+def test_codes_of_changes_are_those_of_the_core() -> None:
+    for word, known in (("reason,", ChangeReason), ("flag,", ToolFlag)):
+        (rule,) = {rule for _, _, rule in RULES if f"all({word}" in rule and " in [" in rule}
+        assert set(re.findall(r"'([^']*)'", rule)) == set(known)
 
 
 def test_classes_defaults_and_the_listers_limit_are_the_same() -> None:

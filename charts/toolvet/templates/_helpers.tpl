@@ -16,6 +16,11 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* Who records changes of live tools: the user name of the collector's service account. */}}
+{{- define "toolvet.collectorUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "toolvet.fullname" . }}-collector
+{{- end -}}
+
 {{- define "toolvet.labels" -}}
 app.kubernetes.io/name: {{ include "toolvet.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

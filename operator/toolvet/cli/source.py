@@ -15,7 +15,7 @@ The server's texts are not printed; --names adds the names of its tools. Private
 need --allow. Exit code 3: nothing is known of the tools, and `reason` says why. An example:
 
 \b
-toolvet source probe http://tools.team-a.svc:8080/mcp --allow tools.team-a.svc
+toolvet source probe http://tools.example:8080/mcp --allow tools.example
 """
 
 

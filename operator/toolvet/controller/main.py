@@ -15,18 +15,18 @@ from enum import StrEnum
 from typing import Any
 
 from toolvet.controller import watch
-from toolvet.controller.health import probes
-from toolvet.controller.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.controller.ownership import OwnAccount, keep_owned
-from toolvet.controller.queue import KeyedQueue, work
 from toolvet.controller.reading import Reader
 from toolvet.controller.reconcile import Reconciler
 from toolvet.controller.routing import WATCHED, Key, Routing
 from toolvet.controller.serving import ServingSettings, keep_serving
 from toolvet.kube.client import ApiClient, ApiError, connect
+from toolvet.kube.health import probes
 from toolvet.kube.incluster import ServiceAccount
+from toolvet.kube.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.kube.names import Resource
 from toolvet.kube.process import log, on_stop, parser, set_up_logging, where
+from toolvet.kube.queue import KeyedQueue, work
 
 _LOGGER = logging.getLogger("toolvet.controller")
 _WORKERS = 8

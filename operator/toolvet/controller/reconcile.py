@@ -19,7 +19,6 @@ from toolvet.controller.desired import Desired, desired, policy_status
 from toolvet.controller.events import events
 from toolvet.controller.history import record
 from toolvet.controller.observed import Observed, Stored
-from toolvet.controller.queue import KeyedQueue
 from toolvet.controller.reading import Reader
 from toolvet.controller.routing import Key, Kind, Routing
 from toolvet.core.binding import Catalog
@@ -34,6 +33,7 @@ from toolvet.kube.names import (
     Resource,
 )
 from toolvet.kube.process import log
+from toolvet.kube.queue import KeyedQueue
 
 _LOGGER = logging.getLogger("toolvet.controller")
 _FORBIDDEN = 403

@@ -33,8 +33,8 @@ from toolvet.controller.authority import (
     read_authority,
     read_bundle,
 )
-from toolvet.controller.lease import nobody
 from toolvet.kube.client import ApiClient, ApiError, Object
+from toolvet.kube.lease import nobody
 from toolvet.kube.names import CA_MANAGER, SECRETS, WEBHOOK_CONFIGURATIONS
 from toolvet.kube.process import log
 

@@ -90,6 +90,13 @@ def _is_symbol(char: str) -> bool:
     return bool(char) and unicodedata.category(char) in ("So", "Sk", "Sm")
 
 
+def escape_concealed(text: str) -> str:
+    """Return the text with every character that is not shown written as its number in braces."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _CONCEALED.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", text)
+
+
 def confuses(text: str) -> bool:
     """Tell whether a text is not in NFC form, or has a word of Latin letters and others drawn like them."""
     if text.isascii():

@@ -26,6 +26,7 @@ _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _NOT_FOUND = "NotFound"
 HTTP_FORBIDDEN = 403
 HTTP_NOT_FOUND = 404
@@ -132,10 +133,19 @@ class ApiClient:
         self, resource: Resource, namespace: str | None = None, **parameters: str | int
     ) -> builtins.list[Object]:
         """Read every item, page by page."""
+        return await self._pages(resource, namespace, _JSON, parameters)
+
+    async def metadata(self, resource: Resource, namespace: str | None = None) -> builtins.list[Object]:
+        """Read the metadata of every item, page by page."""
+        return await self._pages(resource, namespace, _METADATA_LIST, {})
+
+    async def _pages(
+        self, resource: Resource, namespace: str | None, accept: str, parameters: Mapping[str, str | int]
+    ) -> builtins.list[Object]:
         found: builtins.list[Object] = []
         page: dict[str, str | int] = {"limit": 500, **parameters}
         while True:
-            answer = await self.list(resource, namespace, **page)
+            answer = await self._call("GET", resource.path(namespace), page, accept=accept)
             found += answer.get("items") or []
             token = (answer.get("metadata") or {}).get("continue")
             if not token:
@@ -149,16 +159,27 @@ class ApiClient:
         parameters = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
         return await self._call("POST", resource.path(namespace), parameters, obj)
 
-    async def replace(self, resource: Resource, namespace: str | None, obj: Object) -> Object:
+    async def replace(
+        self, resource: Resource, namespace: str | None, obj: Object, *, subresource: str | None = None
+    ) -> Object:
         """Write a whole object; its resourceVersion, where set, must still be current."""
-        return await self._call("PUT", resource.path(namespace, obj["metadata"]["name"]), {}, obj)
+        path = resource.path(namespace, obj["metadata"]["name"], subresource)
+        return await self._call("PUT", path, {}, obj)
 
     async def merge(
-        self, resource: Resource, namespace: str | None, name: str, patch: Object, *, dry_run: bool = False
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        patch: Object,
+        *,
+        dry_run: bool = False,
+        subresource: str | None = None,
     ) -> Object:
         """Merge-patch an object."""
         parameters = {"dryRun": "All"} if dry_run else {}
-        return await self._call("PATCH", resource.path(namespace, name), parameters, patch, _MERGE)
+        path = resource.path(namespace, name, subresource)
+        return await self._call("PATCH", path, parameters, patch, _MERGE)
 
     async def apply(
         self,

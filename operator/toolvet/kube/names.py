@@ -23,6 +23,14 @@ DEFAULT_SERVICE_ACCOUNT = "default"
 CONTROLLER_MANAGER = "toolvet-controller"
 CA_MANAGER = "toolvet-ca"
 CLI_MANAGER = "toolvet-cli"
+COLLECTOR_MANAGER = "toolvet-collector"
+
+SOURCE_ANNOTATION = f"{GROUP}/source"
+"""On an inventory: the MCPSource that feeds it. The collector writes no inventory that does not name it."""
+CREDENTIALS_TYPE = f"{GROUP}/mcp-credentials"
+DEFINITIONS_TYPE = f"{GROUP}/mcp-definitions"
+EVIDENCE_TYPE = f"{GROUP}/tool-change-evidence"
+"""Types of Secrets."""
 
 
 class Mode(StrEnum):
@@ -65,6 +73,10 @@ INVENTORIES = Resource(GROUP, VERSION, "toolinventories", "ToolInventory")
 SNAPSHOTS = Resource(GROUP, VERSION, "runtoolcatalogsnapshots", "RunToolCatalogSnapshot")
 APPROVALS = Resource(GROUP, VERSION, "catalogapprovals", "CatalogApproval")
 POLICIES = Resource(GROUP, VERSION, "catalogpolicies", "CatalogPolicy", namespaced=False)
+MCP_SOURCES = Resource(GROUP, VERSION, "mcpsources", "MCPSource")
+TOOL_CHANGES = Resource(GROUP, VERSION, "toolchanges", "ToolChange")
+TOOL_ENABLEMENTS = Resource(GROUP, VERSION, "toolenablements", "ToolEnablement")
+HELD_TOOL_CALLS = Resource(GROUP, VERSION, "heldtoolcalls", "HeldToolCall")
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")

@@ -19,10 +19,12 @@ from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import RunId
 from toolvet.core.inventory import ToolInventoryRecord, parse_side_effect_class
 from toolvet.core.policy import AgentSelector, Policy, PolicySet, ReviewOn
+from toolvet.kube.account_shapes import check_source_name
 from toolvet.kube.names import (
     API_VERSION,
     DEFAULT_SERVICE_ACCOUNT,
     INVENTORIES,
+    MCP_SOURCES,
     POLICIES,
     POLICY_NAME,
     SNAPSHOTS,
@@ -154,7 +156,7 @@ def approval_from_object(obj: Object, guarded_since: datetime | None) -> Approva
     )
 
 
-def _duration(text: str, field: str) -> timedelta:
+def duration(text: str, field: str) -> timedelta:
     """Parse ``720h``, ``90m`` or ``1h30m``; ContractError where it is none or is zero."""
     match = _DURATION.fullmatch(text)
     hours, minutes, seconds = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
@@ -173,7 +175,7 @@ def _policy(rules: PolicyRules, base: Policy, field: str) -> Policy:
         else rules.required_approvals,
         max_approval_age=base.max_approval_age
         if rules.max_approval_age is None
-        else _duration(rules.max_approval_age, f"{field}.maxApprovalAge"),
+        else duration(rules.max_approval_age, f"{field}.maxApprovalAge"),
         delivery_subjects=base.delivery_subjects
         if rules.delivery_subjects is None
         else frozenset(rules.delivery_subjects),
@@ -214,6 +216,8 @@ def check_object(resource: Resource, obj: Object) -> None:
         check_inventory_name(name, "metadata.name")
     if resource == POLICIES and name != POLICY_NAME:
         raise ContractError("metadata.name", "wrong_name")
+    if resource == MCP_SOURCES:
+        check_source_name(name, "metadata.name")
     if resource == SNAPSHOTS:
         spec = read_spec(SnapshotSpec, obj)
         if name != snapshot_name(spec.inventory_name, spec.catalog_digest):

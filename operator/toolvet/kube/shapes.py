@@ -43,24 +43,29 @@ MAX_OVERRIDES = 16
 MAX_OVERRIDE_NAMESPACES = 64
 
 Object = Mapping[str, Any]
+T = TypeVar("T")
 
 # The days of a month are left to whoever parses it.
 _UTC_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z")
-_RULES = (
-    "invalid_digest",
-    "invalid_name",
-    "invalid_time",
-    "empty_name",
-    "empty_key",
-    "key_too_long",
-    "invalid_choice",
-)
 
 
-def _rule(code: str, holds: Callable[[str], bool]) -> AfterValidator:
-    def check(value: str) -> str:
+_MEMBERS = {"spec"}
+"""The names of members that we gave, and that a fault may tell."""
+_OUR_CODES: set[str] = set()
+
+
+def fault(code: str) -> PydanticCustomError:
+    """Return what a validator of ours raises: a fixed code, which ``read_spec`` repeats."""
+    _OUR_CODES.add(code)
+    return PydanticCustomError(code, code)
+
+
+def rule(code: str, holds: Callable[[T], bool]) -> AfterValidator:
+    """Return what refuses, with a fixed code, a value for which this does not hold."""
+
+    def check(value: T) -> T:
         if not holds(value):
-            raise PydanticCustomError(code, code)
+            raise fault(code)
         return value
 
     return AfterValidator(check)
@@ -70,7 +75,9 @@ def _without_nulls(value: object) -> object:
     return {key: item for key, item in value.items() if item is not None} if type(value) is dict else value
 
 
-class _Model(BaseModel):
+class SpecModel(BaseModel):
+    """An object of a spec: unknown members are refused, names are camelCase, faults repeat nothing."""
+
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
@@ -79,8 +86,14 @@ class _Model(BaseModel):
         populate_by_name=False,
     )
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401  # pydantic's own signature
+        """Note the names of its members, which a fault may tell."""
+        super().__pydantic_init_subclass__(**kwargs)
+        _MEMBERS.update(str(field.alias) for field in cls.model_fields.values())
 
-class ToolModel(_Model):
+
+class ToolModel(SpecModel):
     """One entry of ``spec.tools`` or ``spec.bindings``; its grammar is the core's."""
 
     tool_id: StrictStr
@@ -92,21 +105,22 @@ class ToolModel(_Model):
 
 
 Tools = Annotated[list[ToolModel], Field(max_length=MAX_TOOLS)]
-Digest = Annotated[StrictStr, _rule("invalid_digest", is_digest)]
+Digest = Annotated[StrictStr, rule("invalid_digest", is_digest)]
 InventoryName = Annotated[
-    StrictStr, Field(max_length=MAX_INVENTORY_NAME), _rule("invalid_name", is_object_name)
+    StrictStr, Field(max_length=MAX_INVENTORY_NAME), rule("invalid_name", is_object_name)
 ]
-UserName = Annotated[StrictStr, Field(max_length=MAX_USER_NAME), _rule("empty_name", bool)]
+UtcTime = Annotated[StrictStr, rule("invalid_time", lambda text: _UTC_TIME.fullmatch(text) is not None)]
+UserName = Annotated[StrictStr, Field(max_length=MAX_USER_NAME), rule("empty_name", bool)]
 
 
-class ToolInventorySpec(_Model):
+class ToolInventorySpec(SpecModel):
     """``spec`` of a ToolInventory."""
 
     tools: Tools
     minor_change_of: Annotated[list[Digest], Field(max_length=MAX_MINOR_CHANGES)] | None = None
 
 
-class SnapshotSpec(_Model):
+class SnapshotSpec(SpecModel):
     """``spec`` of a RunToolCatalogSnapshot."""
 
     inventory_name: InventoryName
@@ -116,7 +130,7 @@ class SnapshotSpec(_Model):
     captured_by: UserName | None = None
 
 
-class ApprovalSpec(_Model):
+class ApprovalSpec(SpecModel):
     """``spec`` of a CatalogApproval."""
 
     inventory_name: InventoryName
@@ -124,24 +138,22 @@ class ApprovalSpec(_Model):
     snapshot_digest: Digest
     catalog_digest: Digest
     approved_by: UserName
-    expires_at: (
-        Annotated[StrictStr, _rule("invalid_time", lambda text: _UTC_TIME.fullmatch(text) is not None)] | None
-    ) = None
+    expires_at: UtcTime | None = None
     revoked: StrictBool | None = None
 
 
 RequiredApprovals = Annotated[StrictInt, Field(ge=1, le=MAX_REQUIRED_APPROVALS)]
 Subjects = Annotated[list[UserName], Field(max_length=MAX_SUBJECTS)]
-AccountName = Annotated[StrictStr, Field(max_length=MAX_OBJECT_NAME), _rule("empty_name", bool)]
+AccountName = Annotated[StrictStr, Field(max_length=MAX_OBJECT_NAME), rule("empty_name", bool)]
 LabelKey = Annotated[
     StrictStr,
-    _rule("empty_key", bool),
-    _rule("key_too_long", lambda key: len(key) <= MAX_LABEL_KEY),
+    rule("empty_key", bool),
+    rule("key_too_long", lambda key: len(key) <= MAX_LABEL_KEY),
 ]
 LabelValue = Annotated[StrictStr, Field(max_length=MAX_LABEL)]
 
 
-class AgentsModel(_Model):
+class AgentsModel(SpecModel):
     """``agents``: which workloads must be governed."""
 
     all: StrictBool | None = None
@@ -152,19 +164,17 @@ class AgentsModel(_Model):
     ) = None
 
 
-class PolicyRules(_Model):
+class PolicyRules(SpecModel):
     """The settings that stand for the cluster and, again, in an override."""
 
     required_approvals: RequiredApprovals | None = None
     max_approval_age: StrictStr | None = None
     delivery_subjects: Subjects | None = None
     agents: AgentsModel | None = None
-    review_on: Annotated[StrictStr, _rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = (
-        None
-    )
+    review_on: Annotated[StrictStr, rule("invalid_choice", lambda text: text in list(ReviewOn))] | None = None
 
 
-Namespace = Annotated[StrictStr, _rule("invalid_name", is_namespace_name)]
+Namespace = Annotated[StrictStr, rule("invalid_name", is_namespace_name)]
 
 
 class PolicyOverride(PolicyRules):
@@ -179,22 +189,8 @@ class PolicySpec(PolicyRules):
     overrides: Annotated[list[PolicyOverride], Field(max_length=MAX_OVERRIDES)] | None = None
 
 
-SpecT = TypeVar("SpecT", bound=_Model)
+SpecT = TypeVar("SpecT", bound=SpecModel)
 
-_MEMBERS = {"spec"} | {
-    str(field.alias)
-    for model in (
-        ToolModel,
-        ToolInventorySpec,
-        SnapshotSpec,
-        ApprovalSpec,
-        PolicySpec,
-        PolicyOverride,
-        AgentsModel,
-    )
-    for field in model.model_fields.values()
-}
-"""The names of members that we gave, and that a fault may tell."""
 _CODES = {
     "missing": "missing",
     "extra_forbidden": "unknown_field",
@@ -203,7 +199,7 @@ _CODES = {
     "too_short": "too_few_items",
     "greater_than_equal": "out_of_range",
     "less_than_equal": "out_of_range",
-} | {code: code for code in _RULES}
+}
 
 
 def _place(location: tuple[int | str, ...]) -> str:
@@ -225,7 +221,7 @@ def read_spec(model: type[SpecT], obj: Object) -> SpecT:
         return model.model_validate(obj.get("spec"))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        code = _CODES.get(first["type"], "invalid_type")
+        code = first["type"] if first["type"] in _OUR_CODES else _CODES.get(first["type"], "invalid_type")
         # The name of an unknown member is the sender's text: only its place is told.
         location = first["loc"][:-1] if code == "unknown_field" else first["loc"]
     raise ContractError(_place(("spec", *location)), code)

@@ -8,6 +8,7 @@ from collections import Counter
 
 CANARY = "zqx7-canary"
 GIB = 1024**3
+METADATA = "169.254.169.254"
 MODERN = {
     "supportedVersions": ["2026-07-28"],
     "capabilities": {"tools": {}},
@@ -164,7 +165,7 @@ async def not_a_number(x):
 
 @behaviour
 async def redirect_to_metadata(x):
-    await x.head("307 Temporary Redirect", Location="http://169.254.169.254/latest/meta-data/")
+    await x.head("307 Temporary Redirect", Location=f"http://{METADATA}/latest/")
 
 
 @behaviour

@@ -19,7 +19,7 @@ from toolvet.kube.client import HTTP_CONFLICT, HTTP_NOT_FOUND, ApiClient, ApiErr
 from toolvet.kube.names import LEASES
 from toolvet.kube.process import log
 
-_LOGGER = logging.getLogger("toolvet.controller")
+_LOGGER = logging.getLogger("toolvet.lease")
 
 
 class LeaseLostError(Exception):

@@ -1,0 +1,1 @@
+"""The collector: what live MCP servers serve, as inventories and recorded changes."""
