@@ -29,17 +29,17 @@ from controller.objects import deployment, policy
 from controlplane.certificates import CertificateAuthority
 from toolvet.controller.authority import LEAF_LIFE
 from toolvet.controller.history import MAX_REVISIONS, record
-from toolvet.kube.lease import Elector, LeaseLostError
 from toolvet.controller.observed import stored
 from toolvet.controller.ownership import ensure_owned
-from toolvet.kube.queue import KeyedQueue
 from toolvet.controller.reading import Reader
 from toolvet.controller.reconcile import Reconciler
 from toolvet.controller.routing import POLICY_KEY, WATCHED, Key, Kind, Routing
 from toolvet.controller.serving import ServingSettings, ensure_serving
 from toolvet.kube.client import ApiError
 from toolvet.kube.kinds import KINDS, SCALE
+from toolvet.kube.lease import Elector, LeaseLostError
 from toolvet.kube.names import Resource
+from toolvet.kube.queue import KeyedQueue
 from toolvet.kube.resources import catalog_from_inventory
 from toolvet.kube.review import AdmissionRequest, GroupResource, decide_request
 from toolvet.webhook.self_test import SelfTest

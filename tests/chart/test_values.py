@@ -5,6 +5,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -94,7 +95,53 @@ PROVIDED = {
 }
 ALL_PORTS = [{"protocol": "TCP", "port": port} for port in (443, 6443)]
 
+COLLECTING = {"collector.enabled": True}
+EGRESS = [{"ports": [{"protocol": "TCP", "port": 8443}]}]
+
+
+def collector(look: Callable[[dict[str, Any]], Any]) -> Callable[[Rendered], Any]:
+    return lambda rendered: look(rendered.container("toolvet-collector"))
+
+
+def options_of(container: dict[str, Any]) -> list[str]:
+    arguments: list[str] = container["args"]
+    return [value for option, value in pairwise(arguments) if option == "--allow"]
+
+
 CASES: dict[str, Case] = {
+    "collector.enabled": Case(
+        True,
+        lambda r: [name for name in r.names("Deployment", "ClusterRole") if "collector" in name],
+        [],
+        ["toolvet-collector", "toolvet-collector", "toolvet-collector-secrets"],
+    ),
+    "collector.replicas": Case(
+        2, lambda r: r.one("Deployment", "toolvet-collector")["spec"]["replicas"], 1, 2, COLLECTING
+    ),
+    "collector.healthPort": Case(
+        9091, collector(lambda c: c["ports"][0]["containerPort"]), 8081, 9091, COLLECTING
+    ),
+    "collector.allow": Case(
+        ["10.0.0.0/8", "mcp.team-a.svc"],
+        collector(options_of),
+        [],
+        ["10.0.0.0/8", "mcp.team-a.svc"],
+        COLLECTING,
+    ),
+    "collector.resources": Case(
+        {"limits": {"memory": "1Gi"}},
+        collector(lambda c: c["resources"]["limits"]["memory"]),
+        "512Mi",
+        "1Gi",
+        COLLECTING,
+    ),
+    "collector.egress": Case(
+        EGRESS,
+        lambda r: r.one("NetworkPolicy", "toolvet-collector")["spec"]["egress"][2:],
+        [{"ports": [{"protocol": "TCP", "port": 443}]}],
+        EGRESS,
+        COLLECTING | CLOSED,
+    ),
     "nameOverride": Case(
         "vet", lambda r: r.names("Deployment"), list(BOTH), ["x-vet-controller", "x-vet-webhook"]
     ),

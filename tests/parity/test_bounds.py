@@ -42,6 +42,7 @@ EXACT: dict[str, dict[str, int]] = {
         "capabilityClass": identifiers.MAX_IDENTIFIER_LENGTH,
         "schemaDigest": DIGEST_LENGTH,
         "implementationId": DIGEST_LENGTH,
+        "namesDigest": DIGEST_LENGTH,
         "catalogDigest": DIGEST_LENGTH,
         "previousCatalogDigest": DIGEST_LENGTH,
         "inventoryDigest": DIGEST_LENGTH,

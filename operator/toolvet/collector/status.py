@@ -138,14 +138,14 @@ def of_pass(
         "conditions": conditions.listed(),
     }
     if dropped.count:
-        status["droppedChanges"] = {"count": dropped.count, "digest": dropped.digest}
+        status["droppedChanges"] = {"count": dropped.count, "namesDigest": dropped.digest}
     return status
 
 
 def dropped_of(stored: Mapping[str, Any]) -> Dropped:
     """Read what the history dropped so far."""
     found = stored.get("droppedChanges") or {}
-    return Dropped(int(found.get("count", 0)), found.get("digest"))
+    return Dropped(int(found.get("count", 0)), found.get("namesDigest"))
 
 
 def of_enablement(
