@@ -131,7 +131,7 @@ def sources() -> str:
     """Return the figures as a section of the report."""
     found = measure()
     return (
-        f"## Live servers\n\n{SERVERS} servers of {TOOLS} tools on loopback, each listed every {INTERVAL} s by one "
-        f"collector:\n{found['cores']:.2f} of a core, {found['residentMiB']:.0f} MiB at most, and "
+        f"## Live servers\n\n{SERVERS} servers of {TOOLS} tools on loopback, each listed every {INTERVAL} s "
+        f"by one collector:\n{found['cores']:.2f} of a core, {found['residentMiB']:.0f} MiB at most, and "
         f"{found['firstLooksSeconds']:.0f} s until every one was seen first."
     )

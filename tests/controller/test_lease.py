@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.cluster import Cluster
-from toolvet.kube.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.kube.client import ApiError, connect
 from toolvet.kube.incluster import ServiceAccount
+from toolvet.kube.lease import Elector, FencedClient, LeaseLostError, Timing
 from toolvet.kube.names import LEASES, NAMESPACES
 
 SHORT = Timing(duration=2.0, deadline=1.0, renew=0.3, retry=0.1)

@@ -9,12 +9,12 @@ from controller.cluster import Cluster, Controller, Team
 from controller.objects import AGENT, approval, binding, catalog, deployment, inventory, snapshot
 from toolvet.controller.desired import desired
 from toolvet.controller.events import events
-from toolvet.kube.queue import KeyedQueue
 from toolvet.controller.reading import NamespaceWorkloads, Reader
 from toolvet.controller.reconcile import Reconciler, _ChangedMeanwhileError
 from toolvet.controller.routing import Key, Kind, Routing
 from toolvet.kube.client import ApiClient, ApiError, connect
 from toolvet.kube.incluster import ServiceAccount
+from toolvet.kube.queue import KeyedQueue
 
 LIVE = catalog(binding("read"))
 
