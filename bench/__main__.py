@@ -9,6 +9,7 @@ from bench.arms import Bench
 from bench.figures import resident_mib
 from bench.records import records
 from bench.rounds import Runner
+from bench.sources import sources
 from bench.startup import measure
 from controlplane.bed import ControlPlane
 from controlplane.installation import Installation
@@ -38,6 +39,7 @@ def main() -> int:
         report.memory(resident),
         report.startups(startups),
         records(),
+        sources(),
     ]
     sys.stdout.write("\n\n".join(parts) + "\n")
     return 0

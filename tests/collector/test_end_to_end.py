@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import UTC, datetime, timedelta
 
 from collector.mcp_server import RewritingServer
 from controlplane.waiting import wait_until
@@ -203,3 +204,43 @@ def test_an_inventory_of_somebody_else_is_not_taken(team: Team) -> None:
         admin_apply(team, source(server))
         wait(lambda: condition(team, "Stalled").get("reason") == "inventory_not_ours", "not refused")
         assert list(inventory(team)) == ["tool:org.example/mine"]
+
+
+def test_a_change_waits_for_accounts_enabled_before_it(team: Team) -> None:
+    def enablement(subject, *acknowledged):
+        return {
+            "apiVersion": "toolvet.dev/v1alpha1",
+            "kind": "ToolEnablement",
+            "metadata": {"name": f"files.{subject}"},
+            "spec": {
+                "subject": subject,
+                "sourceName": "files",
+                "defaultRule": "Allowed",
+                "acknowledged": list(acknowledged),
+            },
+        }
+
+    def standing(subject):
+        found = team.get("toolenablement", f"files.{subject}").get("status", {})
+        return found.get("pendingCount"), [rule["rule"] for rule in found.get("effectiveRules", [])]
+
+    with RewritingServer(definition("read")) as server:
+        admin_apply(team, source(server))
+        wait(lambda: condition(team, "Observed").get("status") == "True", "not observed")
+        for subject in ("ann", "bob"):
+            admin_apply(team, enablement(subject))
+        wait(lambda: standing("ann") == standing("bob") == (0, ["Allowed"]), "the accounts have no rules")
+        server.tools[0] = definition("read", "Sends.")
+        wait(lambda: standing("ann") == standing("bob") == (1, ["AskFirst"]), "the change does not wait")
+        (change,) = listed(team, "toolchange")
+        seen = {
+            "changeName": change["metadata"]["name"],
+            "fingerprint": change["spec"]["after"]["fingerprint"],
+        }
+        admin_apply(team, enablement("ann", seen))
+        # The API server's clock has whole seconds, and in the same one it would wait.
+        at = datetime.fromisoformat(change["metadata"]["creationTimestamp"])
+        wait(lambda: datetime.now(UTC) > at + timedelta(seconds=1), "time stands still")
+        admin_apply(team, enablement("cid"))
+        wait(lambda: standing("ann") == standing("cid") == (0, ["Allowed"]), "it still waits")
+        assert standing("bob") == (1, ["AskFirst"])
