@@ -13,14 +13,6 @@ from controlplane.waiting import wait_until
 TESTS = Path(__file__).parents[1]
 
 
-# Whatever a shell runs in the background ignores SIGINT: this test perhaps, and so would its children.
-AS_FROM_A_TERMINAL = """
-import runpy, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-runpy.run_module("image", run_name="__main__")
-"""
-
-
 def below(folder: Path) -> list[str]:
     """Processes that name a folder, work or are rooted in it, and mounts."""
     found = []
@@ -39,7 +31,7 @@ def below(folder: Path) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_build_that_is_ended_leaves_no_process_and_no_mount(number: signal.Signals, roomy: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(TESTS), "XDG_CACHE_HOME": str(roomy)}
-    command = [sys.executable, "-c", AS_FROM_A_TERMINAL]
+    command = [sys.executable, "-m", "image"]
     building = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         # In the middle of debootstrap, in its namespaces.

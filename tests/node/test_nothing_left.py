@@ -24,8 +24,7 @@ GONE_SECONDS = 30.0
 
 # Owns a node with a running Pod, volumes in memory and on disk, and says so.
 OWNER = """
-import json, signal, sys, threading
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in whatever a shell runs in the background
+import json, sys, threading
 from controlplane.waiting import wait_until
 from node.bed import Node
 from node.configuration import PAUSE_IMAGE
