@@ -56,6 +56,30 @@ def test_files_lie_over_what_is_stored(product: Installation, tmp_path: Path) ->
         assert certain.returncode == 1
 
 
+def test_who_may_not_read_the_inventory_cannot_tell(product: Installation, tmp_path: Path) -> None:
+    """Without it nobody knows how the snapshot of the live catalog is named, and whether there is one."""
+    bed, name = product.bed, "all-but-inventories"
+    resources = ["runtoolcatalogsnapshots", "catalogapprovals", "catalogpolicies"]
+    guard = f"{product.chart.fullname}-viewer"
+    bed.kubectl("create", "clusterrole", name, "--verb=get,list", f"--resource={','.join(resources)}")
+    bed.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--user={name}")
+    viewer = json.loads(bed.kubectl("get", "clusterrole", guard, "-o", "json").stdout)
+    guards = {"rules": [rule for rule in viewer["rules"] if "resourceNames" in rule]}
+    bed.kubectl("create", "clusterrole", f"{name}-guards", "--verb=get", "--resource=namespaces")
+    bed.kubectl("patch", "clusterrole", f"{name}-guards", "--type=merge", "-p", json.dumps(guards))
+    bed.kubectl(
+        "create", "clusterrolebinding", f"{name}-guards", f"--clusterrole={name}-guards", f"--user={name}"
+    )
+    with gathered(product) as team:
+        team.publish(tool("read"), name="shared")
+        team.review("shared")
+        bound = workload(account="worker", annotations=BOUND)
+        assert _check(team, tmp_path, bound, as_user=bed.kubeconfig()).returncode == 0
+        done = _check(team, tmp_path, bound, as_user=bed.kubeconfig(name))
+        assert (done.returncode, _verdicts(done)) == (3, [(f"Deployment/{AGENT}", "unknown")])
+        assert "ToolInventory/shared" in done.stderr
+
+
 def test_only_enforce_refuses(product: Installation, tmp_path: Path) -> None:
     refused = workload(annotations={"toolvet.dev/inventory": "missing"})
     for mode, code in (("warn", 0), (None, 0), ("enforce", 1)):

@@ -50,6 +50,7 @@ class Favourable:
         self._now = now
         self._uid = str(uuid.uuid4())
         self._snapshots: dict[str, Object | None] = {}
+        self._invented_inventories: set[str] = set()
         self.admits = False
         """Something may admit the workload that no answer can express."""
         self.invented: set[str] = set()
@@ -63,6 +64,9 @@ class Favourable:
             self.admits = True
         try:
             found = await self._overlay.get(resource, namespace, name, metadata_only=metadata_only)
+            if resource is SNAPSHOTS and self._workload.snapshot is None and self._invented_inventories:
+                # Which snapshot the gate would ask for is not known: the name ends in the live digest.
+                self.admits = True
             unlisted = resource is INVENTORIES and (namespace, name) in self._overlay.unlisted
             return await self._listing(namespace, name, found) if unlisted and found is not None else found
         except ApiError:
@@ -101,6 +105,7 @@ class Favourable:
                 self.admits = True
             else:
                 tools = [] if pinned is None else pinned["spec"]["bindings"]
+        self._invented_inventories.add(name)
         return {"metadata": {"name": name}, "spec": {"tools": tools}}
 
     async def _snapshot(self, namespace: str | None, name: str) -> Object | None:
