@@ -27,7 +27,7 @@ def source(server, **spec):
         "kind": "MCPSource",
         "metadata": {"name": "files"},
         "spec": {
-            "url": server.url,
+            **({} if server is None else {"url": server.url}),
             "inventoryName": AGENT,
             "intervalSeconds": 10,
             "mapping": {
