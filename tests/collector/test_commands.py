@@ -134,8 +134,7 @@ def agent(team: Team) -> Person:
 
 
 def call(agent: Person, number: int, **spec: Any) -> tuple[str, dict[str, Any]]:
-    name = f"{enablement(agent.name, 'files')['metadata']['name']}"
-    obj = held_call(agent.name, f"{name}.{number}", enablementName=name, **spec)
+    obj = held_call(agent.name, number, **spec)
     return obj["metadata"]["name"], obj
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from collector.mcp_server import RewritingServer
 from collector.watching import definition, inventory, listed, looked, source, status, wait
-from crds.objects import in_seconds
+from crds.objects import call_name, in_seconds
 from crds.rights import bind
 from story.team import AGENT, Team, workload
 
@@ -98,7 +98,7 @@ def held_call(agent_name, fingerprint):
     return {
         "apiVersion": "toolvet.dev/v1alpha1",
         "kind": "HeldToolCall",
-        "metadata": {"name": "call-1"},
+        "metadata": {"name": call_name(agent_name)},
         "spec": {
             "enablementName": f"files.{slug(agent_name)}",
             "toolId": READ,
@@ -111,8 +111,8 @@ def held_call(agent_name, fingerprint):
 
 
 def move(team: Team, user: Path, check=True, **to):
-    """Replace the status of the call as somebody."""
-    stored = team.get("heldtoolcall", "call-1")
+    """Replace the status of the one call as somebody."""
+    (stored,) = listed(team, "heldtoolcall")
     command = ("replace", "--subresource=status", "-f", "-")
     return team.kubectl(*command, as_user=user, given={**stored, "status": to}, check=check)
 

@@ -6,13 +6,14 @@ Everybody here holds the chart's own roles and no more, but where a test says ot
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from controlplane.api import ApiError
 from controlplane.waiting import wait_until
 from crds.api import Resources, refusal
-from crds.objects import DIGEST, acknowledgement, change, enablement, held_call, in_seconds, source
+from crds.objects import DIGEST, account, acknowledgement, change, enablement, held_call, in_seconds, source
 from crds.rights import bind, give
 
 CANARY = "canary"
@@ -168,7 +169,7 @@ def consumed(call: dict, by: str, token: str = CONSUMPTION) -> dict:
 def test_a_call_is_asked_for_in_ones_own_name_and_for_a_day_at_most(agent) -> None:
     asking, name = agent
     assert asking.accepts(held_call(name))
-    told = asking.refusal(held_call(f"{CANARY}-else"))
+    told = asking.refusal({**held_call(f"{CANARY}-else"), "metadata": held_call(name)["metadata"]})
     assert "requested_by: not_the_caller" in told
     assert CANARY not in told
     assert asking.accepts(held_call(name, expiresAt=in_seconds(24 * 3600 - 60)))
@@ -176,6 +177,30 @@ def test_a_call_is_asked_for_in_ones_own_name_and_for_a_day_at_most(agent) -> No
         told = asking.refusal(held_call(name, expiresAt=far))
         assert "expires_at: out_of_range" in told
         assert far not in told
+
+
+def test_an_account_has_so_many_calls_an_hour_and_under_its_own_enablements_alone(agent, somebody) -> None:
+    asking, name = agent
+    right = held_call(name, 31)
+    assert asking.accepts(right)
+    own, hour = account(name), right["metadata"]["name"].split(".")[-2]
+    last = (datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dt%H")
+    for wrong in ("32", "01", "-1", "", "1.1", "x"):
+        told = asking.refusal({**right, "metadata": {"name": f"{own}.{hour}.{wrong}".rstrip(".")}})
+        assert "name: wrong_name" in told or "metadata.name: Invalid" in told, told
+    for wrong in (f"{own}.{last}.1", f"{own}.1", f"{CANARY}.{hour}.1", f"x{own}.{hour}.1", f"{hour}.1"):
+        told = asking.refusal({**right, "metadata": {"name": wrong}})
+        assert "name: wrong_name" in told, told
+        assert CANARY not in told.partition("denied request:")[2]
+    told = asking.refusal({**right, "metadata": {"generateName": f"{own}.{hour}"}})
+    assert "name: wrong_name" in told
+    for wrong in (f"notes.{CANARY}", f"notes.x{own}", own):
+        told = asking.refusal(held_call(name, enablementName=wrong))
+        assert "enablement_name: not_the_caller" in told, told
+        assert CANARY not in told.partition("denied request:")[2]
+    for slot in range(32):
+        asking.create(held_call(name, slot))
+    assert "already exists" in asking.refusal(held_call(name, 31))
 
 
 def test_a_held_call_is_approved_by_a_decider_and_consumed_once_by_who_asked(
@@ -223,8 +248,9 @@ def test_a_service_account_of_the_namespace_decides_nothing(agent, somebody, res
 
 def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resources) -> None:
     asking, name = agent
-    for call in ("call-1", "call-2"):
-        asking.create(held_call(name, call))
+    calls = [held_call(name, slot) for slot in (1, 2)]
+    for call in calls:
+        asking.create(call)
     decider, decider_name = somebody("decider")
     bed, namespace = resources.bed, resources.namespace
     give(bed, decider_name, namespace, {"resources": ["heldtoolcalls/status"], "verbs": ["update"]})
@@ -232,9 +258,13 @@ def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resour
         bed,
         decider_name,
         namespace,
-        {"resources": ["heldtoolcalls"], "verbs": ["decide"], "resourceNames": ["call-1"]},
+        {
+            "resources": ["heldtoolcalls"],
+            "verbs": ["decide"],
+            "resourceNames": [calls[0]["metadata"]["name"]],
+        },
     )
-    one, two = (asking.get(held_call(name, call)) for call in ("call-1", "call-2"))
+    one, two = (asking.get(call) for call in calls)
     assert "phase: not_permitted" in refusal(lambda: decider.put(decided(two, decider_name), "status"))
     assert decider.put(decided(one, decider_name, "Denied"), "status")["status"]["phase"] == "Denied"
 
@@ -270,7 +300,7 @@ def test_nothing_else_moves(agent, somebody, resources: Resources) -> None:
         "Consumed": {"phase": "Consumed", "decidedBy": decider_name, "consumptionId": "0b" * 16},
     }
     for number, (phase, steps) in enumerate(phases.items()):
-        call = held_call(name, f"call-{number}")
+        call = held_call(name, number)
         asking.create(call)
         for step in steps:
             actor = asking if step["phase"] == "Consumed" else decider
@@ -318,10 +348,10 @@ def test_a_misspelt_status_is_refused_and_not_repeated(agent, somebody) -> None:
 def test_an_expired_call_is_neither_approved_nor_consumed_by_the_api_servers_clock(agent, somebody) -> None:
     asking, name = agent
     decider, decider_name = somebody("decider", "call-decider")
-    late = asking.create(held_call(name, "late", expiresAt=in_seconds(3)))
-    unused = asking.create(held_call(name, "unused", expiresAt=in_seconds(3)))
+    late = asking.create(held_call(name, 1, expiresAt=in_seconds(3)))
+    unused = asking.create(held_call(name, 2, expiresAt=in_seconds(3)))
     approved = decider.put(decided(asking.get(unused), decider_name), "status")
-    path = asking.path(unused, "unused", "status", dry_run=True)
+    path = asking.path(unused, unused["metadata"]["name"], "status", dry_run=True)
 
     def is_expired() -> bool:
         try:
@@ -342,9 +372,11 @@ def test_an_expired_call_is_neither_approved_nor_consumed_by_the_api_servers_clo
             lambda written=written: decider.patch(late, written, "status")
         )
     # Nor does a forged note on the object itself help.
-    owner = asking.bed.api("GET", asking.path(late, "late").partition("?")[0])
+    owner = asking.bed.api("GET", asking.path(late, late["metadata"]["name"]).partition("?")[0])
     past = [{**entry, "time": "2020-01-01T00:00:00Z"} for entry in owner["metadata"]["managedFields"]]
-    asking.bed.api("PATCH", asking.path(late, "late"), {"metadata": {"managedFields": past}})
+    asking.bed.api(
+        "PATCH", asking.path(late, late["metadata"]["name"]), {"metadata": {"managedFields": past}}
+    )
     assert "expires_at: expired" in refusal(
         lambda: decider.put(decided(asking.get(late), decider_name), "status")
     )
@@ -363,7 +395,7 @@ def test_an_expired_call_is_not_applied_either(agent, somebody) -> None:
     applied = {
         "apiVersion": call["apiVersion"],
         "kind": call["kind"],
-        "metadata": {"name": "call-1"},
+        "metadata": {"name": call["metadata"]["name"]},
         "status": {"phase": "Approved", "decidedBy": decider_name},
     }
     kubeconfig = asking.bed.kubeconfig(decider_name, ("system:authenticated",))
