@@ -7,7 +7,7 @@ force here: accounts that lack a right have another name.
 import itertools
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,8 +19,9 @@ from controlplane.chart import install_chart
 from controlplane.ports import free_port
 from controlplane.waiting import wait_until
 from crds.address_books import KAGENT, KMCP, TOOLHIVE, definitions
-from crds.objects import change, enablement, source
+from crds.objects import change, enablement, held_call, source
 from toolvet.collector.address_book import url_of
+from toolvet.collector.finished_calls import delete_finished_calls
 from toolvet.collector.passes import Collector, SourceKey
 from toolvet.collector.writing import delete_change
 from toolvet.core.errors import ContractError
@@ -138,6 +139,12 @@ class Collecting:
         deleted = [await attempt(delete_change(api, place.team, item)) for item in changes]
         return {"steps": steps, "deleted": deleted, **self._left(name)}
 
+    async def cleans(self, api: Recording, _: str) -> Outcome:
+        call = held_call("admin")
+        self._place.delete(self._place.ours("heldtoolcalls", call["metadata"]["name"]))
+        self._place.create(call, self._place.ours("heldtoolcalls"))
+        return {"deleted": await attempt(delete_finished_calls(api, api, now() + timedelta(hours=3)))}
+
     def _left(self, name: str) -> Outcome:
         bed, place = self._place.bed, self._place
         status = bed.api("GET", place.ours("mcpsources", name)).get("status", {})
@@ -163,6 +170,7 @@ async def test_the_collector_needs_every_right(place: Place) -> None:
         "refreshes": doing.refreshes,
         "finds": doing.finds,
         "looks": doing.looks,
+        "cleans": doing.cleans,
     }
     assert await unused(place, "toolvet-collector", parts, lambda _: True, SECRETS) == []
     role = place.bed.api("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/toolvet-collector-secrets")
