@@ -124,7 +124,9 @@ class Collecting:
         place.create(wanted, place.ours("mcpsources"))
         place.create(enablement("ann", name), place.ours("toolenablements"))
         hours = itertools.count(step=3600)
-        collector = Collector(api, api, self._listed, monotonic=lambda: float(next(hours)), now=now)
+        collector = Collector(
+            api, api, self._listed, monotonic=lambda: float(next(hours)), now=now, instance="test"
+        )
         key = SourceKey(place.team, name)
         steps = []
         for text in ("Reads.", "Sends.", "Sends."):
@@ -144,10 +146,12 @@ class Collecting:
         account = bed.api("GET", place.ours("toolenablements", f"{name}.ann")).get("status", {})
         secrets = bed.api("GET", f"/api/v1/namespaces/{place.team}/secrets")["items"]
         inventories = bed.api("GET", place.ours("toolinventories"))["items"]
+        events = bed.api("GET", f"/apis/events.k8s.io/v1/namespaces/{place.team}/events")["items"]
         return {
             "conditions": [(item["type"], item["status"]) for item in status.get("conditions", [])],
             "accounts": [rule["rule"] for rule in account.get("effectiveRules", [])],
             "secrets": [item["type"] for item in secrets if item["metadata"]["name"].startswith(f"{name}.")],
+            "events": sum(item["regarding"]["name"] == name for item in events),
             "inventory": [len(i["spec"]["tools"]) for i in inventories if i["metadata"]["name"] == name],
         }
 

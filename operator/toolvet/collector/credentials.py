@@ -1,7 +1,7 @@
 """Credentials of a source: from a Secret made for that, and only for the host that the Secret names.
 
-Otherwise whoever may write a source could have any Secret sent anywhere. An authority is a credential, too: what
-it vouches for is believed.
+Otherwise whoever may write a source could have any Secret sent anywhere. An authority is a credential, too:
+what it vouches for is believed.
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ from toolvet.core.change_evidence import Side, evidence
 from toolvet.core.errors import ContractError
 from toolvet.core.source_change import NewChange
 from toolvet.kube.account_resources import change_spec
-from toolvet.kube.client import HTTP_CONFLICT, HTTP_NOT_FOUND, ApiClient, ApiError, Object
+from toolvet.kube.client import HTTP_CONFLICT, HTTP_FORBIDDEN, HTTP_NOT_FOUND, ApiClient, ApiError, Object
 from toolvet.kube.names import (
     COLLECTOR_MANAGER,
+    EVENTS,
     EVIDENCE_TYPE,
     INVENTORIES,
     SECRETS,
@@ -24,6 +25,7 @@ from toolvet.kube.names import (
     TOOL_CHANGES,
 )
 
+_UNPROCESSABLE: Final = 422
 _TOOL_FIELDS: Final = {
     "tool_id": "toolId",
     "version": "version",
@@ -80,6 +82,16 @@ async def write_change(api: ApiClient, namespace: str, change: NewChange) -> Non
         "spec": change_spec(change.record),
     }
     await _create(api, TOOL_CHANGES, namespace, obj)
+
+
+async def write_event(api: ApiClient, event: Object) -> None:
+    """Create an Event. One that is there says the same; where none is accepted, the status says it alone."""
+    try:
+        await api.create(EVENTS, event["metadata"]["namespace"], event)
+    except ApiError as error:
+        # A namespace that is being deleted takes no Events.
+        if error.status not in {HTTP_CONFLICT, HTTP_FORBIDDEN, HTTP_NOT_FOUND, _UNPROCESSABLE}:
+            raise
 
 
 async def delete_change(api: ApiClient, namespace: str, name: str) -> None:
