@@ -34,7 +34,8 @@ def source(server, **spec):
                 "defaults": {
                     "idNamespace": "org.example",
                     "capabilityClass": "capability:org.example/files@1.0.0",
-                }
+                },
+                "unlisted": "Name",
             },
             **spec,
         },

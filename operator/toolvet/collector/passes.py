@@ -11,7 +11,7 @@ import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import rfc8785
@@ -32,6 +32,7 @@ from toolvet.collector.writing import (
     delete_change,
     inventory_object,
     write_change,
+    write_end,
     write_event,
     write_inventory,
     write_memory,
@@ -182,10 +183,17 @@ class Collector:
             return await self._observed(key, obj, source, known, generation, found)
         if isinstance(found, UnknownListing):
             reason = found.reason.value
+        await self._state_end(key, source, stored)
         status = statuses.of_unknown(stored, source, generation, reason, self._now(), looked=looked)
         await self._say(obj, status, ())
         await self._write_status(MCP_SOURCES, key.namespace, key.name, status)
         return None, status
+
+    async def _state_end(self, key: SourceKey, source: ToolSource, stored: Mapping[str, Any]) -> None:
+        until = statuses.observation_end(stored, source)
+        inventory = await self._reads.get(INVENTORIES, key.namespace, source.inventory_name)
+        if inventory is not None and until is not None and published_catalog(inventory, source)[1] is None:
+            await write_end(self._writes, inventory, until)
 
     async def _listed(self, key: SourceKey, source: ToolSource) -> Listing | UnknownListing:
         code = ""
@@ -241,6 +249,7 @@ class Collector:
         generation: int,
         listing: Listing,
     ) -> tuple[_Accounts, Mapping[str, Any]]:
+        now = self._now()
         look = await self._seen(source, known, generation, listing)
         inventory = await self._reads.get(INVENTORIES, key.namespace, source.inventory_name)
         published, refusal = published_catalog(inventory, source)
@@ -263,10 +272,18 @@ class Collector:
         )
         passed = run(known.memory, look, told, FORMS)
         if refusal is None:
+            age = source.max_observation_age
             wanted = inventory_object(
-                source.inventory_name, key.namespace, key.name, passed.catalog, passed.minor_change_of
+                source.inventory_name,
+                key.namespace,
+                key.name,
+                passed.catalog,
+                passed.minor_change_of,
+                now + age,
             )
-            await write_inventory(self._writes, wanted, inventory)
+            # What is stated must reach beyond the next look, whatever it waits for.
+            slack = max(timedelta(0), min(age / 2, age - 2 * source.interval))
+            await write_inventory(self._writes, wanted, inventory, slack)
         for change in passed.changes:
             await write_change(self._writes, key.namespace, change)
         if passed.changes:
@@ -282,7 +299,7 @@ class Collector:
             look,
             passed,
             dropped.and_also(surplus),
-            self._now(),
+            now,
             full=full,
             refusal=refusal,
         )

@@ -27,7 +27,9 @@ from toolvet.kube.event import MAX_NOTE_BYTES, event
 MAX_WORKLOADS = 50
 """Workloads a change that get an Event of their own; the rest is counted in one."""
 _MAX_SHOWN = 3
-_UNBOUND = frozenset({Reason.BINDING_MISMATCH, Reason.BINDING_MISPLACED})
+_NOTHING_TO_REVIEW = frozenset(
+    {Reason.BINDING_MISMATCH, Reason.BINDING_MISPLACED, Reason.OBSERVATION_EXPIRED}
+)
 
 CHANGED = "CatalogChanged"
 DRIFTED = "CatalogDrifted"
@@ -141,7 +143,7 @@ class _Writer:
         return [f"{self._subject()}: {how} {decision.snapshot}{counts}"]
 
     def _command(self, decision: Decision) -> str:
-        if decision.inventory is None or decision.reason in _UNBOUND:
+        if decision.inventory is None or decision.reason in _NOTHING_TO_REVIEW:
             return ""
         if decision.snapshot_exists and decision.reason is not Reason.SNAPSHOT_OUTDATED:
             return f"review: kubectl toolvet approve {decision.snapshot} -n {self._state.namespace}"
