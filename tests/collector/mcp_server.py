@@ -13,7 +13,7 @@ class RewritingServer:
     ``headers`` go with every answer; ``failure`` is a status and a body instead of one.
     """
 
-    def __init__(self, *tools, version="1.2.3"):
+    def __init__(self, *tools, version="1.2.3", tls=None):
         self.tools = list(tools)
         self.instructions = None
         self.version = version
@@ -55,6 +55,9 @@ class RewritingServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "https" if tls else "http"
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def result(self, method):
@@ -67,7 +70,7 @@ class RewritingServer:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self._server.server_port}/mcp"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}/mcp"
 
     @property
     def port(self):

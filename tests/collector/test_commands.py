@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.collector.test_end_to_end import CANARY, condition, definition, listed, source, wait
 
 from collector.mcp_server import RewritingServer
+from collector.watching import CANARY, condition, definition, listed, source, wait
 from crds.objects import enablement, held_call, in_seconds
 from crds.rights import bind
 from story.team import AGENT, Team

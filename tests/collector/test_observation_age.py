@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 
 from collector.mcp_server import RewritingServer
-from collector.test_end_to_end import (
+from collector.watching import (
     admin_apply,
     condition,
     definition,

@@ -25,7 +25,7 @@ from toolvet.collector.before import (
     published_catalog,
     rebuilt_memory,
 )
-from toolvet.collector.credentials import headers_of
+from toolvet.collector.credentials import Login, login_of
 from toolvet.collector.memory import from_secret, secret_name, to_secret
 from toolvet.collector.writing import (
     delete_change,
@@ -61,8 +61,8 @@ JITTER: Final = 0.1
 """Of the interval, either way: sources that were made together do not stay together."""
 FORMS: Final = Forms(rfc8785.dumps, implementation_id)  # type: ignore[arg-type]  # it checks what it is given
 
-Lister = Callable[[str, Mapping[str, str]], Awaitable[Listing | UnknownListing]]
-"""Lists the tools at a URL with these headers; ContractError where either cannot be used."""
+Lister = Callable[[str, Login], Awaitable[Listing | UnknownListing]]
+"""Lists the tools at a URL with these credentials; ContractError where either cannot be used."""
 
 
 class SourceKey(NamedTuple):
@@ -194,20 +194,20 @@ class Collector:
             url = source.url
             if url is None and source.reference is not None:
                 url = await url_of(self._reads, key.namespace, source.reference)
-            headers = await self._headers(key, source, url or "")
-            return await self._lister(url or "", headers)
+            login = await self._login(key, source, url or "")
+            return await self._lister(url or "", login)
         except ContractError as error:
             code = f"{error.field}_{error.code}".lstrip("_")
         raise _StalledError(code)
 
-    async def _headers(self, key: SourceKey, source: ToolSource, url: str) -> dict[str, str]:
+    async def _login(self, key: SourceKey, source: ToolSource, url: str) -> Login:
         name = source.credentials_secret_name
         if name is None:
-            return {}
+            return Login()
         secret = await self._secret(key.namespace, name, "credentials_not_permitted")
         if secret is None:
             raise ContractError("credentials", "missing")
-        return headers_of(secret, url)
+        return login_of(secret, url)
 
     async def _secret(self, namespace: str, name: str, refused: str) -> Object | None:
         try:
