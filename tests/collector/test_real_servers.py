@@ -55,7 +55,7 @@ def source(url, name="files", inventory=AGENT, **spec):
             "url": url,
             "inventoryName": inventory,
             "intervalSeconds": 10,
-            "mapping": {"defaults": defaults},
+            "mapping": {"defaults": defaults, "unlisted": "Name"},
             **spec,
         },
     }
