@@ -110,9 +110,8 @@ def change(name: str = "notes-1", **spec: Any) -> dict:
 
 
 def enablement(subject: str, source_name: str = "notes", *, name: str | None = None, **spec: Any) -> dict:
-    account = "-".join(re.findall("[a-z0-9]+", subject.lower()))
     given = {"subject": subject, "sourceName": source_name, **spec}
-    return _object("ToolEnablement", name or f"{source_name}.{account}", given)
+    return _object("ToolEnablement", name or f"{source_name}.{account(subject)}", given)
 
 
 def acknowledgement(change_name: str = "notes-1") -> dict:
@@ -124,9 +123,14 @@ def in_seconds(seconds: float) -> str:
     return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def held_call(requested_by: str, name: str = "call-1", **spec: Any) -> dict:
+def account(subject: str) -> str:
+    """A subject as names of objects have it."""
+    return "-".join(re.findall("[a-z0-9]+", subject.lower()))
+
+
+def held_call(requested_by: str, slot: int = 1, *, name: str | None = None, **spec: Any) -> dict:
     given = {
-        "enablementName": "notes.agent",
+        "enablementName": f"notes.{account(requested_by)}",
         "toolId": "tool:org.example/summarize",
         "definitionFingerprint": DIGEST,
         "argumentsDigest": OTHER_DIGEST,
@@ -134,4 +138,4 @@ def held_call(requested_by: str, name: str = "call-1", **spec: Any) -> dict:
         "expiresAt": in_seconds(3600),
         **spec,
     }
-    return _object("HeldToolCall", name, given)
+    return _object("HeldToolCall", name or f"{account(requested_by)}.{slot}", given)

@@ -12,7 +12,7 @@ import pytest
 from controlplane.api import ApiError
 from controlplane.waiting import wait_until
 from crds.api import Resources, refusal
-from crds.objects import DIGEST, acknowledgement, change, enablement, held_call, in_seconds, source
+from crds.objects import DIGEST, account, acknowledgement, change, enablement, held_call, in_seconds, source
 from crds.rights import bind, give
 
 CANARY = "canary"
@@ -178,6 +178,26 @@ def test_a_call_is_asked_for_in_ones_own_name_and_for_a_day_at_most(agent) -> No
         assert far not in told
 
 
+def test_an_account_has_thirty_two_names_whatever_it_uses(agent, somebody, resources: Resources) -> None:
+    asking, name = agent
+    own = account(name)
+    for slot in (0, 9, 10, 31):
+        assert asking.accepts(held_call(name, slot, enablementName=f"other.source.{own}"))
+    for wrong in ("32", "00", "01", "-1", "1x", "x", "1.1", "100"):
+        assert "name: wrong_name" in asking.refusal(held_call(name, name=f"{own}.{wrong}"))
+    for wrong in ("call-1", f"x{own}.1", f"{own}-x.1", f"notes.{own}.1", f"{own[:-1]}.1"):
+        assert "name: wrong_name" in asking.refusal(held_call(name, name=wrong))
+    for wrong in (f"notes.x{own}", f"notes.{own}-x", own, "notes.agent", f"notes.{own}.x"):
+        told = asking.refusal(held_call(name, enablementName=wrong))
+        assert "enablement_name: not_the_caller" in told
+    # An administrator is no exception: who creates it is who asks.
+    assert "requested_by: not_the_caller" in resources.refusal(held_call(name))
+    asking.create(held_call(name, 7))
+    with pytest.raises(ApiError) as caught:
+        asking.create(held_call(name, 7, argumentsDigest=DIGEST))
+    assert caught.value.status == 409
+
+
 def test_a_held_call_is_approved_by_a_decider_and_consumed_once_by_who_asked(
     agent, somebody, resources: Resources
 ) -> None:
@@ -223,8 +243,8 @@ def test_a_service_account_of_the_namespace_decides_nothing(agent, somebody, res
 
 def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resources) -> None:
     asking, name = agent
-    for call in ("call-1", "call-2"):
-        asking.create(held_call(name, call))
+    for slot in (1, 2):
+        asking.create(held_call(name, slot))
     decider, decider_name = somebody("decider")
     bed, namespace = resources.bed, resources.namespace
     give(bed, decider_name, namespace, {"resources": ["heldtoolcalls/status"], "verbs": ["update"]})
@@ -232,9 +252,13 @@ def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resour
         bed,
         decider_name,
         namespace,
-        {"resources": ["heldtoolcalls"], "verbs": ["decide"], "resourceNames": ["call-1"]},
+        {
+            "resources": ["heldtoolcalls"],
+            "verbs": ["decide"],
+            "resourceNames": [held_call(name)["metadata"]["name"]],
+        },
     )
-    one, two = (asking.get(held_call(name, call)) for call in ("call-1", "call-2"))
+    one, two = (asking.get(held_call(name, slot)) for slot in (1, 2))
     assert "phase: not_permitted" in refusal(lambda: decider.put(decided(two, decider_name), "status"))
     assert decider.put(decided(one, decider_name, "Denied"), "status")["status"]["phase"] == "Denied"
 
@@ -270,7 +294,7 @@ def test_nothing_else_moves(agent, somebody, resources: Resources) -> None:
         "Consumed": {"phase": "Consumed", "decidedBy": decider_name, "consumptionId": "0b" * 16},
     }
     for number, (phase, steps) in enumerate(phases.items()):
-        call = held_call(name, f"call-{number}")
+        call = held_call(name, number)
         asking.create(call)
         for step in steps:
             actor = asking if step["phase"] == "Consumed" else decider
@@ -318,10 +342,10 @@ def test_a_misspelt_status_is_refused_and_not_repeated(agent, somebody) -> None:
 def test_an_expired_call_is_neither_approved_nor_consumed_by_the_api_servers_clock(agent, somebody) -> None:
     asking, name = agent
     decider, decider_name = somebody("decider", "call-decider")
-    late = asking.create(held_call(name, "late", expiresAt=in_seconds(3)))
-    unused = asking.create(held_call(name, "unused", expiresAt=in_seconds(3)))
+    late = asking.create(held_call(name, 1, expiresAt=in_seconds(3)))
+    unused = asking.create(held_call(name, 2, expiresAt=in_seconds(3)))
     approved = decider.put(decided(asking.get(unused), decider_name), "status")
-    path = asking.path(unused, "unused", "status", dry_run=True)
+    path = asking.path(unused, unused["metadata"]["name"], "status", dry_run=True)
 
     def is_expired() -> bool:
         try:
@@ -342,9 +366,11 @@ def test_an_expired_call_is_neither_approved_nor_consumed_by_the_api_servers_clo
             lambda written=written: decider.patch(late, written, "status")
         )
     # Nor does a forged note on the object itself help.
-    owner = asking.bed.api("GET", asking.path(late, "late").partition("?")[0])
+    owner = asking.bed.api("GET", asking.path(late, late["metadata"]["name"]).partition("?")[0])
     past = [{**entry, "time": "2020-01-01T00:00:00Z"} for entry in owner["metadata"]["managedFields"]]
-    asking.bed.api("PATCH", asking.path(late, "late"), {"metadata": {"managedFields": past}})
+    asking.bed.api(
+        "PATCH", asking.path(late, late["metadata"]["name"]), {"metadata": {"managedFields": past}}
+    )
     assert "expires_at: expired" in refusal(
         lambda: decider.put(decided(asking.get(late), decider_name), "status")
     )
@@ -363,7 +389,7 @@ def test_an_expired_call_is_not_applied_either(agent, somebody) -> None:
     applied = {
         "apiVersion": call["apiVersion"],
         "kind": call["kind"],
-        "metadata": {"name": "call-1"},
+        "metadata": {"name": call["metadata"]["name"]},
         "status": {"phase": "Approved", "decidedBy": decider_name},
     }
     kubeconfig = asking.bed.kubeconfig(decider_name, ("system:authenticated",))

@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from toolvet.collector.finished_calls import delete_finished_calls
 from toolvet.collector.passes import Collector, SourceKey
 from toolvet.core.errors import ContractError
 from toolvet.kube.client import ApiClient, ApiError, connect
@@ -34,6 +35,8 @@ _LOOKS: Final = 16
 """Looks at the same time. Each holds a listing and what it is compared with."""
 _REFRESH: Final = 5.0
 """Seconds between two lists of what there is; of metadata alone."""
+_CLEAN: Final = 60.0
+"""Seconds between two looks for held calls that are over."""
 _SPREAD: Final = 5.0
 """Seconds over which the sources found at the start are looked at."""
 _LEASE_SECONDS: Final = 15
@@ -142,6 +145,7 @@ class _Leader:
         self, reads: ApiClient, writes: ApiClient, elector: Elector, policy: AddressPolicy, timeout: float
     ) -> None:
         self._reads = reads
+        self._writes = writes
         self._elector = elector
         self._policy = policy
         self._budget = Budget(seconds=timeout)
@@ -160,6 +164,7 @@ class _Leader:
         """Work until told to stop (0) or until any part ends (1)."""
         self._start("lease", self._elector.keep())
         self._start("refresh", self._refresh())
+        self._start("clean", self._clean())
         for index in range(_LOOKS):
             self._start(f"worker-{index}", work(self._queue, self._step, self._failed))
         stop = asyncio.create_task(stopping.wait())
@@ -197,6 +202,17 @@ class _Leader:
             except ApiError as error:
                 log(_LOGGER, logging.WARNING, "refresh_failed", status=error.status, reason=error.reason)
             await asyncio.sleep(_REFRESH)
+
+    async def _clean(self) -> None:
+        """Make room for held calls; the next look mends what one could not do."""
+        while True:
+            try:
+                deleted = await delete_finished_calls(self._reads, self._writes, _now())
+                if deleted:
+                    log(_LOGGER, logging.INFO, "held_calls_deleted", count=deleted)
+            except ApiError as error:
+                log(_LOGGER, logging.WARNING, "clean_failed", status=error.status, reason=error.reason)
+            await asyncio.sleep(_CLEAN)
 
     async def _see_sources(self) -> None:
         found = {

@@ -67,6 +67,10 @@ class RunSummaryPrivacyError(RunSummaryError):
     """A run summary that would carry what summaries must not (CONTRACTS 10.3)."""
 
 
+class CallStoreError(ContractError):
+    """Rules or held calls that could not be read or written: nothing is known, and nothing is allowed."""
+
+
 class RunDiffError(ContractError):
     """Input of a run diff that is no summary, or a diff built wrongly (CONTRACTS 11)."""
 

@@ -23,20 +23,22 @@ _SHORT_ESCAPES = frozenset('"\\\b\f\n\r\t')
 _DIGITS_OF_A_BIT = 0.302
 
 
-def private_copy(value: object, *, field: str) -> tuple[object, int]:
+def private_copy(value: object, *, field: str, max_bytes: int = MAX_BYTES) -> tuple[object, int]:
     """Copy a JSON value deeply and measure it; later changes of the original cannot reach the copy.
 
     Returns the copy and its size in bytes of RFC 8785 form (floats to within a few bytes). Raises
-    ContractError(field, code): too_deep (64 levels), too_large (256 KiB), non_finite_number,
-    invalid_encoding (a lone surrogate) or invalid_type for what JSON does not know.
+    ContractError(field, code): too_deep (64 levels), too_large (``max_bytes``), non_finite_number,
+    invalid_encoding (a lone surrogate), duplicate_member (two names of one text, which a class of text of
+    its own makes possible) or invalid_type for what JSON does not know.
     """
-    copier = _Copier(field)
+    copier = _Copier(field, max_bytes)
     return copier.copy(value, 0), copier.size
 
 
 class _Copier:
-    def __init__(self, field: str) -> None:
+    def __init__(self, field: str, max_bytes: int) -> None:
         self._field = field
+        self._max_bytes = max_bytes
         self.size = 0
 
     def copy(self, value: object, depth: int) -> object:
@@ -58,7 +60,10 @@ class _Copier:
             raise ContractError(self._field, "too_deep")
         self._grow(2)
         if isinstance(value, Mapping):
-            return {self._name(name): self.copy(value[name], depth + 1) for name in value}
+            members = {self._name(name): self.copy(value[name], depth + 1) for name in value}
+            if len(members) != len(value):
+                raise ContractError(self._field, "duplicate_member")
+            return members
         if isinstance(value, list):
             return [self._element(item, depth) for item in value]
         raise ContractError(self._field, "invalid_type")
@@ -75,7 +80,7 @@ class _Copier:
 
     def _text(self, text: str) -> str:
         # A character has at least one byte: refused before it is encoded.
-        if len(text) > MAX_BYTES:
+        if len(text) > self._max_bytes:
             raise ContractError(self._field, "too_large")
         encoded = None
         with suppress(UnicodeEncodeError):  # refused below: that exception holds the text
@@ -88,7 +93,7 @@ class _Copier:
 
     def _grow(self, size: int) -> None:
         self.size += size
-        if self.size > MAX_BYTES:
+        if self.size > self._max_bytes:
             raise ContractError(self._field, "too_large")
 
 

@@ -53,14 +53,24 @@ MAX_NAME: Final = 253
 """Characters of an object name in Kubernetes."""
 
 
+def account_name(subject: str) -> str:
+    """Return how a subject is written in names of objects; empty where nothing of it can be.
+
+    In lower case, with one hyphen for every run of other characters than ASCII letters and digits. Two
+    subjects may come to one name.
+    """
+    return "-".join(
+        "".join(char.lower() if char.isascii() and char.isalnum() else " " for char in subject).split()
+    )
+
+
 def enablement_name(source_name: str, subject: str) -> str | None:
     """Return the name that the API server demands of an enablement; None where there can be none.
 
-    The account is the subject in lower case with one hyphen for every run of other characters than ASCII
-    letters and digits. Two subjects may come to one name; the second to come has none.
+    Of two subjects that come to one name, the second has none.
     """
-    account = "".join(char.lower() if char.isascii() and char.isalnum() else " " for char in subject).split()
-    name = f"{source_name}.{'-'.join(account)}"
+    account = account_name(subject)
+    name = f"{source_name}.{account}"
     return name if account and len(name) <= MAX_NAME else None
 
 

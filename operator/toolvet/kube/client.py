@@ -194,10 +194,19 @@ class ApiClient:
         path = resource.path(namespace, obj["metadata"]["name"], subresource)
         return await self._call("PATCH", path, {"fieldManager": manager, "force": "true"}, obj, _APPLY)
 
-    async def delete(self, resource: Resource, namespace: str | None, name: str) -> bool:
-        """Delete an object; False where it did not exist."""
+    async def delete(
+        self, resource: Resource, namespace: str | None, name: str, *, version: str | None = None
+    ) -> bool:
+        """Delete an object; False where it did not exist. With ``version``: only as it was read, else 409."""
+        body = None
+        if version is not None:
+            body = {
+                "apiVersion": "v1",
+                "kind": "DeleteOptions",
+                "preconditions": {"resourceVersion": version},
+            }
         try:
-            await self._call("DELETE", resource.path(namespace, name))
+            await self._call("DELETE", resource.path(namespace, name), body=body)
         except ApiError as error:
             if error.status != HTTP_NOT_FOUND:
                 raise

@@ -5,9 +5,11 @@ and nothing else (docs/contracts.md).
 """
 
 from toolvet.core.binding import RunToolCatalogSnapshot, ToolBinding
+from toolvet.core.call_rules import AccountRules, BlockReason, CallStore
 from toolvet.core.catalog_diff import ToolCatalogDiff, diff_tool_catalogs
 from toolvet.core.eligibility import CatalogEligibility
 from toolvet.core.errors import (
+    CallStoreError,
     ContractError,
     OutcomeError,
     RunDiffError,
@@ -24,7 +26,9 @@ from toolvet.core.run_diff import RunSummaryDiff, diff_run_summaries
 from toolvet.core.run_event import RunEvent
 from toolvet.core.run_summary import RunSummary
 from toolvet.core.side_effect import SideEffectClass
+from toolvet.runtime.call_gate import CallDecision, CallGate, CallVerdict
 from toolvet.runtime.catalog import RunToolCatalog
+from toolvet.runtime.definition import definition_fingerprint
 from toolvet.runtime.findings import ToolFinding
 from toolvet.runtime.inventory_of import inventory_of
 from toolvet.runtime.mcp_session import from_mcp, registry_from_listing
@@ -37,6 +41,13 @@ from toolvet.runtime.tool_spec import (
 )
 
 __all__ = [
+    "AccountRules",
+    "BlockReason",
+    "CallDecision",
+    "CallGate",
+    "CallStore",
+    "CallStoreError",
+    "CallVerdict",
     "CatalogEligibility",
     "ContractError",
     "OutcomeClass",
@@ -64,6 +75,7 @@ __all__ = [
     "ToolRegistry",
     "ToolSpec",
     "WorkflowOutcome",
+    "definition_fingerprint",
     "diff_run_summaries",
     "diff_tool_catalogs",
     "from_mcp",
