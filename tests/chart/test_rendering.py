@@ -324,7 +324,7 @@ def test_definitions_and_policies_come_stay_and_go_together(render: Render) -> N
 
     whole = [obj["kind"] for obj in guarded()]
     assert whole.count(kinds[0]) == 8
-    assert whole.count(kinds[1]) == whole.count(kinds[2]) == 11
+    assert whole.count(kinds[1]) == whole.count(kinds[2]) == 12
     assert all(obj["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"} for obj in guarded())
     assert len(guarded("--set", "crds.keep=false")) == len(whole)
     assert not any("annotations" in obj["metadata"] for obj in guarded("--set", "crds.keep=false"))

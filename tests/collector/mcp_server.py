@@ -10,7 +10,7 @@ MODERN = "2026-07-28"
 class RewritingServer:
     """``tools`` and ``instructions`` are served as they are at the time; ``down`` answers 503 instead."""
 
-    def __init__(self, *tools, version="1.2.3"):
+    def __init__(self, *tools, version="1.2.3", tls=None):
         self.tools = list(tools)
         self.instructions = None
         self.version = version
@@ -46,6 +46,9 @@ class RewritingServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "https" if tls else "http"
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def result(self, method):
@@ -58,7 +61,7 @@ class RewritingServer:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self._server.server_port}/mcp"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}/mcp"
 
     @property
     def port(self):

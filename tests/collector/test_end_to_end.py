@@ -5,69 +5,18 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from collector.mcp_server import RewritingServer
-from controlplane.waiting import wait_until
+from collector.watching import (
+    CANARY,
+    admin_apply,
+    condition,
+    definition,
+    inventory,
+    listed,
+    source,
+    status,
+    wait,
+)
 from story.team import AGENT, Team, workload
-
-CANARY = "zqcanary7"
-SECONDS = 40.0  # two looks of ten seconds and what they cause
-
-
-def definition(name, description=f"Reads a file. {CANARY}d1", **schema):
-    return {
-        "name": name,
-        "description": description,
-        "inputSchema": {
-            "type": "object",
-            "properties": {"path": {"type": "string", "description": f"{CANARY}p"}, **schema},
-        },
-        "annotations": {"readOnlyHint": True},
-    }
-
-
-def source(server, **spec):
-    return {
-        "apiVersion": "toolvet.dev/v1alpha1",
-        "kind": "MCPSource",
-        "metadata": {"name": "files"},
-        "spec": {
-            "url": server.url,
-            "inventoryName": AGENT,
-            "intervalSeconds": 10,
-            "mapping": {
-                "defaults": {
-                    "idNamespace": "org.example",
-                    "capabilityClass": "capability:org.example/files@1.0.0",
-                }
-            },
-            **spec,
-        },
-    }
-
-
-def admin_apply(team: Team, obj):
-    team.kubectl("apply", "--server-side", "-f", "-", as_user=team.bed.kubeconfig(), given=obj)
-
-
-def listed(team: Team, kind):
-    out = team.kubectl("get", kind, "--output", "json", as_user=team.bed.kubeconfig()).stdout
-    return json.loads(out)["items"]
-
-
-def status(team: Team):
-    return team.get("mcpsource", "files").get("status", {})
-
-
-def condition(team: Team, kind):
-    return next((item for item in status(team).get("conditions", []) if item["type"] == kind), {})
-
-
-def inventory(team: Team):
-    found = [item for item in listed(team, "toolinventory") if item["metadata"]["name"] == AGENT]
-    return {tool["toolId"]: tool for tool in found[0]["spec"]["tools"]} if found else {}
-
-
-def wait(what, message, seconds=SECONDS):
-    wait_until(what, seconds, message)
 
 
 def test_a_rewritten_description_stops_the_next_rollout(team: Team, collected) -> None:

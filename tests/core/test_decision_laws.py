@@ -46,7 +46,10 @@ SNAPSHOT_NAMES = sorted({item.name for item in REVIEWED})
 
 unknowns = st.sampled_from(list(Unknown))
 lists = st.lists(st.sampled_from([of.digest for of in CATALOGS]), max_size=4).map(tuple)
-lives = st.builds(lambda of, listed: LiveCatalog(of.bindings, listed), st.sampled_from(CATALOGS), lists)
+ends = st.sampled_from([None, None, *(NOW + timedelta(seconds=s) for s in (-1, 0, 1, 5))])
+lives = st.builds(
+    lambda of, listed, end: LiveCatalog(of.bindings, listed, end), st.sampled_from(CATALOGS), lists, ends
+)
 catalogs = st.one_of(st.sampled_from(CATALOGS), lives, st.none(), unknowns)
 reviewed = st.one_of(st.sampled_from(REVIEWED), st.none(), unknowns)
 approvals = st.builds(
@@ -178,6 +181,40 @@ def test_a_longer_list_never_refuses_and_by_default_means_nothing(situation, mor
     if not isinstance(situation.policies, Unknown):
         exact = PolicySet(replace(situation.policies.default, review_on=ReviewOn.ANY_CHANGE))
         assert situation.decide(policies=exact) == situation.decide(policies=exact, live=live)
+
+
+def _observed(situation, end) -> dict[str, Any]:
+    return {
+        name: of
+        if isinstance(of, Unknown | None)
+        else LiveCatalog(of.bindings, getattr(of, "minor_change_of", ()), end)
+        for name, of in situation.live.items()
+    }
+
+
+@examples
+@given(situations(), ends, st.integers(0, 10))
+def test_an_earlier_end_of_an_observation_never_admits(situation, end, seconds) -> None:
+    later, never = _observed(situation, end), _observed(situation, None)
+    earlier = _observed(situation, (end or NOW + timedelta(seconds=9)) - timedelta(seconds=seconds))
+    assert situation.decide(live=never).allowed or not situation.decide(live=later).allowed
+    assert situation.decide(live=later).allowed or not situation.decide(live=earlier).allowed
+
+
+@examples
+@given(situations(), st.integers(1, 10))
+def test_an_observation_that_lasts_has_no_part_in_the_verdict(situation, seconds) -> None:
+    lasting = _observed(situation, NOW + timedelta(seconds=seconds))
+    assert situation.decide(live=lasting) == situation.decide(live=_observed(situation, None))
+
+
+@examples
+@given(situations(), st.integers(0, 10))
+def test_an_expired_observation_admits_nothing_that_it_governs(situation, seconds) -> None:
+    decision = situation.decide(live=_observed(situation, NOW - timedelta(seconds=seconds)))
+    assert not (decision.allowed and decision.inventory)
+    assert not decision.unread, "no further read could help"
+    assert not decision.pending, "nothing that a commit brings could help"
 
 
 @examples

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crds.api import Resources
-from crds.objects import DIGEST, account, enablement, in_seconds, source
+from crds.objects import DIGEST, call_name, enablement, in_seconds, source
 from crds.rights import bind, give
 from toolvet.kube.call_store import HeldCallStore
 from toolvet.kube.client import ApiClient, connect
@@ -83,16 +83,12 @@ class CallBed:
         path = self.resources.path(self._named("")).partition("?")[0].rstrip("/")
         return self.resources.call("GET", path)["items"]
 
-    def clear(self) -> None:
-        for call in self.calls():
-            self.resources.delete({**call, "kind": "HeldToolCall"})
-
     @staticmethod
     def _named(name: str) -> dict[str, Any]:
         return {"kind": "HeldToolCall", "metadata": {"name": name}}
 
     def slot(self, number: int) -> str:
-        return f"{account(self.agent)}.{number}"
+        return call_name(self.agent, number)
 
     @asynccontextmanager
     async def client(self, user: str | None = None) -> AsyncIterator[ApiClient]:

@@ -109,6 +109,11 @@ def change(name: str = "notes-1", **spec: Any) -> dict:
     return _object("ToolChange", name, given)
 
 
+def account(subject: str) -> str:
+    """A subject as names of objects have it."""
+    return "-".join(re.findall("[a-z0-9]+", subject.lower()))
+
+
 def enablement(subject: str, source_name: str = "notes", *, name: str | None = None, **spec: Any) -> dict:
     given = {"subject": subject, "sourceName": source_name, **spec}
     return _object("ToolEnablement", name or f"{source_name}.{account(subject)}", given)
@@ -123,12 +128,12 @@ def in_seconds(seconds: float) -> str:
     return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def account(subject: str) -> str:
-    """A subject as names of objects have it."""
-    return "-".join(re.findall("[a-z0-9]+", subject.lower()))
+def call_name(requested_by: str, slot: int = 1) -> str:
+    """The name that a held call must have in this hour."""
+    return f"{account(requested_by)}.{datetime.now(UTC):%Y-%m-%dt%H}.{slot}"
 
 
-def held_call(requested_by: str, slot: int = 1, *, name: str | None = None, **spec: Any) -> dict:
+def held_call(requested_by: str, slot: int = 1, **spec: Any) -> dict:
     given = {
         "enablementName": f"notes.{account(requested_by)}",
         "toolId": "tool:org.example/summarize",
@@ -138,4 +143,4 @@ def held_call(requested_by: str, slot: int = 1, *, name: str | None = None, **sp
         "expiresAt": in_seconds(3600),
         **spec,
     }
-    return _object("HeldToolCall", name or f"{account(requested_by)}.{slot}", given)
+    return _object("HeldToolCall", call_name(requested_by, slot), given)

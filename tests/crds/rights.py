@@ -24,6 +24,7 @@ def await_right(
 
 
 PROBES = {
+    "toolvet-viewer": ("list", "heldtoolcalls.toolvet.dev"),
     "edit": ("create", "pods"),
     "test-namespace-writer": ("patch", "namespaces"),
     "toolvet-reviewer": ("approve", "runtoolcatalogsnapshots.toolvet.dev"),

@@ -6,6 +6,7 @@ Everybody here holds the chart's own roles and no more, but where a test says ot
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -168,9 +169,9 @@ def consumed(call: dict, by: str, token: str = CONSUMPTION) -> dict:
 def test_a_call_is_asked_for_in_ones_own_name_and_for_a_day_at_most(agent) -> None:
     asking, name = agent
     assert asking.accepts(held_call(name))
-    told = asking.refusal(held_call(f"{CANARY}-else"))
+    told = asking.refusal({**held_call(f"{CANARY}-else"), "metadata": held_call(name)["metadata"]})
     assert "requested_by: not_the_caller" in told
-    assert CANARY not in told.partition("denied request:")[2]
+    assert CANARY not in told
     assert asking.accepts(held_call(name, expiresAt=in_seconds(24 * 3600 - 60)))
     for far in (in_seconds(24 * 3600 + 60), in_seconds(-1), "9999-12-31T23:59:59Z"):
         told = asking.refusal(held_call(name, expiresAt=far))
@@ -178,24 +179,28 @@ def test_a_call_is_asked_for_in_ones_own_name_and_for_a_day_at_most(agent) -> No
         assert far not in told
 
 
-def test_an_account_has_thirty_two_names_whatever_it_uses(agent, somebody, resources: Resources) -> None:
+def test_an_account_has_so_many_calls_an_hour_and_under_its_own_enablements_alone(agent, somebody) -> None:
     asking, name = agent
-    own = account(name)
-    for slot in (0, 9, 10, 31):
-        assert asking.accepts(held_call(name, slot, enablementName=f"other.source.{own}"))
-    for wrong in ("32", "00", "01", "1x", "x", "1.1", "100"):
-        assert "name: wrong_name" in asking.refusal(held_call(name, name=f"{own}.{wrong}"))
-    for wrong in ("call-1", f"x{own}.1", f"{own}-x.1", f"notes.{own}.1", f"{own[:-1]}.1"):
-        assert "name: wrong_name" in asking.refusal(held_call(name, name=wrong))
-    for wrong in (f"notes.x{own}", f"notes.{own}-x", own, "notes.agent", f"notes.{own}.x"):
+    right = held_call(name, 31)
+    assert asking.accepts(right)
+    own, hour = account(name), right["metadata"]["name"].split(".")[-2]
+    last = (datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dt%H")
+    for wrong in ("32", "01", "-1", "", "1.1", "x"):
+        told = asking.refusal({**right, "metadata": {"name": f"{own}.{hour}.{wrong}".rstrip(".")}})
+        assert "name: wrong_name" in told or "metadata.name: Invalid" in told, told
+    for wrong in (f"{own}.{last}.1", f"{own}.1", f"{CANARY}.{hour}.1", f"x{own}.{hour}.1", f"{hour}.1"):
+        told = asking.refusal({**right, "metadata": {"name": wrong}})
+        assert "name: wrong_name" in told, told
+        assert CANARY not in told.partition("denied request:")[2]
+    told = asking.refusal({**right, "metadata": {"generateName": f"{own}.{hour}"}})
+    assert "name: wrong_name" in told
+    for wrong in (f"notes.{CANARY}", f"notes.x{own}", own):
         told = asking.refusal(held_call(name, enablementName=wrong))
-        assert "enablement_name: not_the_caller" in told
-    # An administrator is no exception: who creates it is who asks.
-    assert "requested_by: not_the_caller" in resources.refusal(held_call(name))
-    asking.create(held_call(name, 7))
-    with pytest.raises(ApiError) as caught:
-        asking.create(held_call(name, 7, argumentsDigest=DIGEST))
-    assert caught.value.status == 409
+        assert "enablement_name: not_the_caller" in told, told
+        assert CANARY not in told.partition("denied request:")[2]
+    for slot in range(32):
+        asking.create(held_call(name, slot))
+    assert "already exists" in asking.refusal(held_call(name, 31))
 
 
 def test_a_held_call_is_approved_by_a_decider_and_consumed_once_by_who_asked(
@@ -243,8 +248,9 @@ def test_a_service_account_of_the_namespace_decides_nothing(agent, somebody, res
 
 def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resources) -> None:
     asking, name = agent
-    for slot in (1, 2):
-        asking.create(held_call(name, slot))
+    calls = [held_call(name, slot) for slot in (1, 2)]
+    for call in calls:
+        asking.create(call)
     decider, decider_name = somebody("decider")
     bed, namespace = resources.bed, resources.namespace
     give(bed, decider_name, namespace, {"resources": ["heldtoolcalls/status"], "verbs": ["update"]})
@@ -255,10 +261,10 @@ def test_deciding_needs_the_verb_on_that_call(agent, somebody, resources: Resour
         {
             "resources": ["heldtoolcalls"],
             "verbs": ["decide"],
-            "resourceNames": [held_call(name)["metadata"]["name"]],
+            "resourceNames": [calls[0]["metadata"]["name"]],
         },
     )
-    one, two = (asking.get(held_call(name, slot)) for slot in (1, 2))
+    one, two = (asking.get(call) for call in calls)
     assert "phase: not_permitted" in refusal(lambda: decider.put(decided(two, decider_name), "status"))
     assert decider.put(decided(one, decider_name, "Denied"), "status")["status"]["phase"] == "Denied"
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from controlplane.ports import free_port
+from controlplane.waiting import wait_until
 from crds.api import Resources
 from crds.call_bed import COLLECTOR, CallBed
 from crds.objects import DIGEST, OTHER_DIGEST
@@ -23,6 +24,17 @@ ARGUMENTS = {"path": "a.txt", "lines": [1, 2.5]}
 @pytest.fixture
 def bed(resources: Resources) -> CallBed:
     return CallBed(resources)
+
+
+@pytest.fixture(autouse=True)
+def _within_one_hour() -> None:
+    """Names are of an hour, and these tests count them."""
+
+    def far_from_its_end() -> bool:
+        now = datetime.now(UTC)
+        return (now.minute, now.second) < (59, 40)
+
+    wait_until(far_from_its_end, 25, "the hour does not pass", pause=0.5)
 
 
 async def asked(bed: CallBed, arguments=ARGUMENTS, fingerprint=DIGEST, user=None, **options):
@@ -176,8 +188,6 @@ async def test_an_account_has_so_many_calls_until_those_that_are_over_go(bed: Ca
 
         assert await left_at(timedelta(0)) == SLOTS
         assert await left_at(KEPT + timedelta(seconds=5)) == SLOTS - 1, "the consumed one"
-        again = await gate.decide(bed.tool, {"n": SLOTS}, definition_fingerprint=DIGEST)
-        assert again.call_name == bed.slot(0)
         assert await left_at(KEPT + timedelta(hours=2)) == 0
 
 

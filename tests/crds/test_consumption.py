@@ -1,7 +1,5 @@
 """One approval lets exactly one call through, however many consumers ask at once.
 
-Those who ask the gate of the library, as they should, and those who write to the API server themselves.
-
 TOOLVET_FULL=1 runs 100 rounds; by default they are 5.
 """
 
@@ -18,14 +16,11 @@ from typing import Any
 import pytest
 
 from crds.api import Resources
-from crds.call_bed import CallBed
-from crds.objects import DIGEST, held_call
+from crds.objects import held_call
 from crds.rights import bind, give
-from toolvet.kube.call_store import HeldCallStore
 from toolvet.kube.client import ApiClient, ApiError, connect
 from toolvet.kube.kubeconfig import load
 from toolvet.kube.names import HELD_TOOL_CALLS
-from toolvet.runtime import CallGate, CallVerdict
 
 ROUNDS = 100 if os.environ.get("TOOLVET_FULL") == "1" else 5
 CONSUMERS = 200
@@ -84,11 +79,8 @@ async def test_two_hundred_consumers_of_one_approval(resources: Resources, consu
             for _ in range(CONNECTIONS)
         ]
         for number in range(ROUNDS):
-            call = held_call(agent, 1)
-            name = call["metadata"]["name"]
-            if number:
-                resources.delete(call)
-            await asking[0].create(HELD_TOOL_CALLS, namespace, call)
+            name = f"call-{number}"
+            await asking[0].create(HELD_TOOL_CALLS, namespace, held_call(agent, name))
             held = await asking[0].get(HELD_TOOL_CALLS, namespace, name)
             status = {"phase": "Approved", "decidedBy": decider}
             approved = await deciding.replace(
@@ -100,33 +92,3 @@ async def test_two_hundred_consumers_of_one_approval(resources: Resources, consu
             assert len(winners) == 1, Counter(map(type, found))
             stored = await asking[0].get(HELD_TOOL_CALLS, namespace, name)
             assert stored["status"] == {**status, "phase": "Consumed", "consumptionId": winners[0]}
-
-
-@pytest.mark.timeout(1800)
-async def test_two_hundred_processes_ask_the_gate_for_one_approved_call(resources: Resources) -> None:
-    bed = CallBed(resources)
-    bed.enable("AskFirst")
-    groups = ("system:authenticated", "system:serviceaccounts", f"system:serviceaccounts:{bed.namespace}")
-    login = resources.bed.kubeconfig(bed.agent, groups)
-    async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(connected(login)) for _ in range(CONNECTIONS)]
-        # A gate each: they share nothing but the API server.
-        gates = [
-            CallGate(HeldCallStore(clients[i % CONNECTIONS], bed.namespace, "notes"))
-            for i in range(CONSUMERS)
-        ]
-        for number in range(ROUNDS):
-            arguments = {"round": number}
-            first = await gates[0].decide(bed.tool, arguments, definition_fingerprint=DIGEST)
-            assert first.verdict is CallVerdict.HELD
-            bed.decide(first.call_name)
-            found = await asyncio.gather(
-                *(gate.decide(bed.tool, arguments, definition_fingerprint=DIGEST) for gate in gates)
-            )
-            verdicts = Counter(decision.verdict for decision in found)
-            assert verdicts == {CallVerdict.ALLOWED: 1, CallVerdict.HELD: CONSUMERS - 1}
-            (winner,) = [decision for decision in found if decision]
-            assert winner.call_name == first.call_name
-            # The others asked for one more decision together.
-            assert len({decision.call_name for decision in found} - {first.call_name}) == 1
-            bed.clear()

@@ -63,13 +63,15 @@ def _answers(port):
 
 
 @contextlib.contextmanager
-def proxied(servers: Mapping[str, Sequence[str]], folder: Path) -> Iterator[dict[str, str]]:
+def proxied(
+    servers: Mapping[str, Sequence[str]], folder: Path, port: int | None = None
+) -> Iterator[dict[str, str]]:
     """Serve stdio servers over Streamable HTTP; yields the endpoint of each."""
     python = real_server.environment("mcp-proxy", "0.13.0", "mcp<2", BEFORE) / "bin" / "python"
     config = folder / "servers.json"
     entries = {name: {"command": command[0], "args": command[1:]} for name, command in servers.items()}
     config.write_text(json.dumps({"mcpServers": entries}))
-    port = free_port()
+    port = port or free_port()
     command = [str(python), str(python.with_name("mcp-proxy")), "--host", "127.0.0.1", "--port", str(port)]
     command += ["--pass-environment", "--named-server-config", str(config)]
     with running(command, port, folder / "proxy.log") as origin:

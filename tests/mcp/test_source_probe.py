@@ -1,17 +1,21 @@
 """``toolvet source probe`` as a process: JSON to standard output, prose to standard error, exit 0, 2 or 3."""
 
 import json
+import re
 import ssl
 import subprocess
 import sys
 from datetime import UTC, datetime
 
 import pytest
+import yaml
 from aiohttp import web
 from tests.mcp.http_servers import script
 from tests.mcp.servers.hostile_http import CANARY, MODERN, listing, tool
 
 from controlplane.certificates import CertificateAuthority
+from toolvet.cli.source_mapping import propose
+from toolvet.kube.account_resources import source_from_object
 from toolvet.mcp.address import AddressPolicy
 from toolvet.mcp.http import list_http_tools
 from toolvet.mcp.observation import REASON_MEANINGS, Listing, UnknownReason
@@ -71,6 +75,36 @@ def test_a_listing_is_told_in_digests(origin):
 def test_names_are_printed_where_asked_for(origin):
     done = probe(f"{origin}/honest", *HERE, "--names")
     assert [one["name"] for one in json.loads(done.stdout)["tools"]] == ["one", "two"]
+
+
+def test_a_mapping_is_proposed_as_an_mcpsource_takes_it(origin):
+    done = probe(f"{origin}/honest", *HERE, "--mapping", "org.example")
+    assert (done.returncode, done.stderr) == (0, "")
+    mapping = yaml.safe_load(done.stdout)["mapping"]
+    assert mapping["defaults"] == {"idNamespace": "org.example"}
+    assert mapping["tools"] == [
+        {"name": "one", "toolId": "tool:org.example/one"},
+        {"name": "two", "toolId": "tool:org.example/two"},
+    ]
+    done = probe(f"{origin}/honest", *HERE, "--mapping", "not a namespace")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "id_namespace: invalid_identifier" in done.stderr
+
+
+def test_names_that_give_no_id_get_one_that_says_nothing():
+    names = ["b.c", "b_c", "z", "\u212a", "x" * 257, "\udc00", None]
+    proposal = propose([{"name": name} for name in names], "org.example")
+    ids = {item["name"]: item["toolId"] for item in yaml.safe_load(proposal.text)["mapping"]["tools"]}
+    assert list(ids) == ["b.c", "b_c", "z", "\u212a"], "in the order of the rule of the resource"
+    assert ids.pop("z") == "tool:org.example/z"
+    assert all(re.fullmatch("tool:org[.]example/t-[0-9a-f]{32}", text) for text in ids.values())
+    assert (proposal.opaque, proposal.unnameable) == (3, 3)
+    spec = {"url": "https://a.example/", "inventoryName": "a", **yaml.safe_load(proposal.text)}
+    taken = source_from_object({"metadata": {"name": "a"}, "spec": spec}).mapping
+    assert {name: entry["toolId"] for name, entry in taken.tools.items()} == {
+        **ids,
+        "z": "tool:org.example/z",
+    }
 
 
 def test_a_remote_reference_is_flagged(origin):

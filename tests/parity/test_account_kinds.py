@@ -58,6 +58,7 @@ CONFIGURED = {
             {"name": "A", "toolId": "tool:a.b/c", "version": "1.0.0", "capabilityClass": "capability:a.b/c"},
             {"name": "B"},
         ],
+        "unlisted": "Name",
     },
     "ignorePaths": [{"tool": "a", "path": "/inputSchema"}, {"path": "/_meta"}],
 }
@@ -187,6 +188,7 @@ BORDERS: dict[str, dict[tuple[str | int, ...], Pool]] = {
             [None, entries(1), entries(1000)],
             [entries(1001), [{"name": "b"}, {"name": "a"}], [{"name": "a"}] * 2, [{}], [None]],
         ),
+        ("spec", "mapping", "unlisted"): Pool(["Digest", "Name", None], ["digest", "", "Name\n", 1, "Names"]),
         ("spec", "mapping", "defaults", "idNamespace"): NAMESPACE_IDS,
         ("spec", "mapping", "defaults", "version"): OPTIONAL_VERSION,
         ("spec", "mapping", "defaults", "capabilityClass"): OPTIONAL_CAPABILITY,

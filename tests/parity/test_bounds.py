@@ -128,6 +128,7 @@ ROOM: dict[str, dict[str, int]] = {
         "apiVersion": len("toolhive.stacklok.dev/v99alpha99"),
         "maxObservationAge": len(LONGEST_AGE),
         "reading": len("Literal"),
+        "unlisted": 8,
         "protocolVersion": len("2025-11-25"),
         "unknownReason": 32,
         "observedAt": len(LONGEST_TIME),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from toolvet.cli import agents, catalog, cluster, inspection, inventory, publish, runs, source
+from toolvet.cli import accounts, agents, catalog, cluster, inspection, inventory, publish, runs, source
 from toolvet.cli.output import ExitCode
 
 
@@ -25,6 +25,8 @@ catalog_app = new_group("Compare catalogs.")
 agents_app = new_group("Look at what agents may call.")
 runs_app = new_group("Summarize agent runs, and compare summaries without judging them.")
 source_app = new_group("Look at live MCP servers.")
+changes_app = new_group("Look at what changed in the tools of live servers, and acknowledge it.")
+calls_app = new_group("Approve or deny calls that wait for it.")
 namespace_app = new_group("Choose how a namespace is governed.")
 
 app.add_typer(inventory_app, name="inventory")
@@ -33,6 +35,8 @@ app.add_typer(namespace_app, name="namespace")
 app.add_typer(agents_app, name="agents")
 app.add_typer(runs_app, name="runs")
 app.add_typer(source_app, name="source")
+app.add_typer(changes_app, name="changes")
+app.add_typer(calls_app, name="calls")
 inventory.register(inventory_app)
 catalog.register(catalog_app)
 agents.register(agents_app)
@@ -41,6 +45,7 @@ inspection.register(app)
 publish.register(app)
 runs.register(runs_app)
 source.register(source_app)
+accounts.register(changes_app, calls_app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from toolvet.cli.manifest_files import read_manifests
 from toolvet.cli.output import ExitCode
 from toolvet.cli.session import Session
+from toolvet.cli.table import table
 from toolvet.core.denial import denial_text, minor_change_text
 from toolvet.core.errors import ContractError
 from toolvet.kube.certainty import Certainty, Judge, Judgement
@@ -104,12 +105,7 @@ class Report:
         rows = [
             (item.subject.file, item.title, str(item.certainty), item.code or "-") for item in self.findings
         ]
-        widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-        lines = [
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-            for row in rows
-        ]
-        return "".join(f"{line}\n" for line in lines)
+        return table(rows)
 
     @property
     def notes(self) -> list[str]:

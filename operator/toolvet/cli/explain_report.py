@@ -16,7 +16,7 @@ from toolvet.core.reasons import EXPLANATIONS
 from toolvet.kube.certainty import Certainty
 from toolvet.kube.names import INVENTORIES, MODE_LABEL, NAMESPACES, POLICIES, SNAPSHOTS, is_object_name
 from toolvet.kube.overlay import GUARDS
-from toolvet.kube.resources import catalog_from_inventory, catalog_from_snapshot, created_at
+from toolvet.kube.resources import NEVER_OBSERVED, catalog_from_inventory, catalog_from_snapshot, created_at
 from toolvet.kube.review import nameable
 
 
@@ -168,7 +168,11 @@ def _detail(read: Read) -> str | None:
     try:
         if read.resource is INVENTORIES:
             catalog = catalog_from_inventory(obj)
-            return f"{len(catalog.bindings)} tools, catalog {short_digest(catalog.digest)}"
+            until = catalog.observed_until
+            end = "" if until is None else f", observed until {until.isoformat()}"
+            if until is not None and until == NEVER_OBSERVED:
+                end = ", not observed"
+            return f"{len(catalog.bindings)} tools, catalog {short_digest(catalog.digest)}{end}"
         if read.resource is SNAPSHOTS:
             return f"catalog {short_digest(catalog_from_snapshot(obj).digest)}"
         if read.resource in GUARDS:

@@ -9,6 +9,7 @@ from typing import Any
 
 from toolvet.cli.diff_documents import Comparison, compare_catalogs
 from toolvet.cli.session import Session
+from toolvet.cli.table import table
 from toolvet.core.binding import Catalog
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import Counts, count, differences
@@ -86,12 +87,7 @@ class History:
                 first, last = gaps[item.number]
                 rows.append((str(first) if first == last else f"{first}-{last}", "-", "-", "not kept"))
             rows.append(_row(item))
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = [
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-            for row in rows
-        ]
-        return "\n".join(lines) + "\n"
+        return table(rows)
 
 
 def _row(item: Generation) -> tuple[str, str, str, str]:

@@ -82,6 +82,17 @@ REMEDIES: Final = MappingProxyType(
         "another_inventory": "The snapshot was taken of another inventory.",
         "not_kept": "That generation is not kept: toolvet history INVENTORY lists those that are.",
         "unreadable": "What is kept of that generation is damaged; its snapshot, if any, is not.",
+        # Live servers.
+        "change: not_found": "No ToolChange of that name there: kubectl toolvet changes list.",
+        "enablement: not_found": "You have no ToolEnablement of that source, so nothing waits for you.",
+        "enablement: another_account": "Another account, whose name is written alike, has the enablement of"
+        " that name: somebody with the verb delegate has to settle it.",
+        "evidence: not_kept": "What the server said is not kept any more.",
+        "evidence: unreadable": "The Secret is not one that the collector wrote, or it is damaged.",
+        "call: not_found": "No HeldToolCall of that name there: kubectl toolvet calls list.",
+        "decided_before": "The call was decided before, and that is final: kubectl toolvet calls list"
+        " shows how.",
+        "call: expired": "Nobody can approve it any more: the agent has to ask again.",
         # Runs.
         "events: invalid_json": "Give a JSON array of events, or one event a line.",
         "events: invalid_iterable": "Give a JSON array of events, or one event a line.",

@@ -11,11 +11,13 @@ from toolvet.cli.output import ExitCode, print_result
 # Click keeps the lines of a paragraph that opens with a backspace character.
 _PROBE = """List the tools of a live MCP server over Streamable HTTP; print digests of what it says.
 
-The server's texts are not printed; --names adds the names of its tools. Private addresses, and plain http,
-need --allow. Exit code 3: nothing is known of the tools, and `reason` says why. An example:
+The server's texts are not printed; --names adds the names of its tools, and --mapping prints them as the
+mapping of an MCPSource. Private addresses, and plain http, need --allow. Exit code 3: nothing is known of
+the tools, and `reason` says why. An example:
 
 \b
 toolvet source probe http://tools.example:8080/mcp --allow tools.example
+toolvet source probe https://mcp.example.org/mcp --mapping org.example
 """
 
 
@@ -53,6 +55,14 @@ def probe(
     names: Annotated[
         bool, typer.Option("--names", help="Print the names of the tools, which are the server's text.")
     ] = False,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMESPACE",
+            help="Print the mapping of an MCPSource instead, to be reviewed and pasted in: the names of the "
+            "tools, which are the server's text, and ids made of them, such as tool:NAMESPACE/read-file.",
+        ),
+    ] = None,
 ) -> None:
     """List the tools of a live MCP server; print digests."""
     from toolvet.cli import source_probe as action  # noqa: PLC0415  # start-up of the other commands stays light
@@ -60,6 +70,6 @@ def probe(
     request = action.Probe(
         url=url, allow=tuple(allow or ()), header_file=header_file, ca_file=ca_file, timeout=timeout
     )
-    report = action.run(request, names=names)
+    report = action.run(request, names=names, id_namespace=mapping)
     print_result(report.text)
     raise typer.Exit(ExitCode.CLEAN if report.known else ExitCode.UNKNOWN)

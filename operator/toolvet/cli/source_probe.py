@@ -13,6 +13,7 @@ import rfc8785
 
 from toolvet.cli.documents import load_bytes
 from toolvet.cli.output import print_note
+from toolvet.cli.source_mapping import propose
 from toolvet.core.definition_flags import flags_of, flags_of_text
 from toolvet.core.errors import ContractError
 from toolvet.core.tool_parts import ToolParts, read_tool
@@ -45,8 +46,11 @@ class Report:
     known: bool
 
 
-def run(probe: Probe, *, names: bool) -> Report:
-    """Ask the server once; raises ContractError for ``url``, ``allow``, ``headers``, ``ca``."""
+def run(probe: Probe, *, names: bool, id_namespace: str | None = None) -> Report:
+    """Ask the server once; with ``id_namespace`` the text is a proposed mapping instead.
+
+    Raises ContractError for ``url``, ``allow``, ``headers``, ``ca``, ``id_namespace``.
+    """
     headers = _headers(probe.header_file) if probe.header_file is not None else {}
     found = asyncio.run(
         list_http_tools(
@@ -65,9 +69,22 @@ def run(probe: Probe, *, names: bool) -> Report:
             "detail": found.detail,
             "httpStatus": found.http_status,
         }
+    elif id_namespace is not None:
+        return Report(_proposed(found, id_namespace), known=True)
     else:
         document = _observed(found, names=names)
     return Report(json.dumps(document, indent=2) + "\n", isinstance(found, Listing))
+
+
+def _proposed(listing: Listing, id_namespace: str) -> str:
+    proposal = propose(listing.definitions, id_namespace)
+    if proposal.opaque:
+        print_note(
+            f"note: {proposal.opaque} ids are digests: the names give none, or one twice; choose others"
+        )
+    if proposal.unnameable:
+        print_note(f"note: {proposal.unnameable} elements have no name that an entry could hold")
+    return proposal.text
 
 
 def _observed(listing: Listing, *, names: bool) -> dict[str, object]:

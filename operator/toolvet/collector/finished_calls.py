@@ -1,4 +1,4 @@
-"""Held calls that are over make room for others: an account has only so many names (core.held_call.SLOTS)."""
+"""Held calls that are over go after a while (core.held_call.KEPT): nobody waits for them any more."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from toolvet.collector.credentials import Login
 from toolvet.collector.finished_calls import delete_finished_calls
 from toolvet.collector.passes import Collector, SourceKey
 from toolvet.core.errors import ContractError
@@ -184,8 +185,10 @@ class _Leader:
     def _start(self, name: str, coroutine: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(coroutine, name=name))
 
-    async def _list(self, url: str, headers: Mapping[str, str]) -> Listing | UnknownListing:
-        return await list_http_tools(url, headers=headers, policy=self._policy, budget=self._budget)
+    async def _list(self, url: str, login: Login) -> Listing | UnknownListing:
+        return await list_http_tools(
+            url, headers=login.headers, tls=login.tls, policy=self._policy, budget=self._budget
+        )
 
     async def _step(self, key: SourceKey) -> None:
         wait = await self._collector.step(key)

@@ -11,7 +11,7 @@ import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import rfc8785
@@ -25,12 +25,13 @@ from toolvet.collector.before import (
     published_catalog,
     rebuilt_memory,
 )
-from toolvet.collector.credentials import headers_of
+from toolvet.collector.credentials import Login, login_of
 from toolvet.collector.memory import from_secret, secret_name, to_secret
 from toolvet.collector.writing import (
     delete_change,
     inventory_object,
     write_change,
+    write_end,
     write_inventory,
     write_memory,
 )
@@ -60,8 +61,8 @@ JITTER: Final = 0.1
 """Of the interval, either way: sources that were made together do not stay together."""
 FORMS: Final = Forms(rfc8785.dumps, implementation_id)  # type: ignore[arg-type]  # it checks what it is given
 
-Lister = Callable[[str, Mapping[str, str]], Awaitable[Listing | UnknownListing]]
-"""Lists the tools at a URL with these headers; ContractError where either cannot be used."""
+Lister = Callable[[str, Login], Awaitable[Listing | UnknownListing]]
+"""Lists the tools at a URL with these credentials; ContractError where either cannot be used."""
 
 
 class SourceKey(NamedTuple):
@@ -176,9 +177,16 @@ class Collector:
             return await self._observed(key, obj, source, known, generation, found)
         if isinstance(found, UnknownListing):
             reason = found.reason.value
+        await self._state_end(key, source, stored)
         status = statuses.of_unknown(stored, source, generation, reason, self._now(), looked=looked)
         await self._write_status(MCP_SOURCES, key.namespace, key.name, status)
         return None, status
+
+    async def _state_end(self, key: SourceKey, source: ToolSource, stored: Mapping[str, Any]) -> None:
+        until = statuses.observation_end(stored, source)
+        inventory = await self._reads.get(INVENTORIES, key.namespace, source.inventory_name)
+        if inventory is not None and until is not None and published_catalog(inventory, source)[1] is None:
+            await write_end(self._writes, inventory, until)
 
     async def _listed(self, key: SourceKey, source: ToolSource) -> Listing | UnknownListing:
         code = ""
@@ -186,20 +194,20 @@ class Collector:
             url = source.url
             if url is None and source.reference is not None:
                 url = await url_of(self._reads, key.namespace, source.reference)
-            headers = await self._headers(key, source, url or "")
-            return await self._lister(url or "", headers)
+            login = await self._login(key, source, url or "")
+            return await self._lister(url or "", login)
         except ContractError as error:
             code = f"{error.field}_{error.code}".lstrip("_")
         raise _StalledError(code)
 
-    async def _headers(self, key: SourceKey, source: ToolSource, url: str) -> dict[str, str]:
+    async def _login(self, key: SourceKey, source: ToolSource, url: str) -> Login:
         name = source.credentials_secret_name
         if name is None:
-            return {}
+            return Login()
         secret = await self._secret(key.namespace, name, "credentials_not_permitted")
         if secret is None:
             raise ContractError("credentials", "missing")
-        return headers_of(secret, url)
+        return login_of(secret, url)
 
     async def _secret(self, namespace: str, name: str, refused: str) -> Object | None:
         try:
@@ -234,6 +242,7 @@ class Collector:
         generation: int,
         listing: Listing,
     ) -> tuple[_Accounts, Mapping[str, Any]]:
+        now = self._now()
         look = await self._seen(source, known, generation, listing)
         inventory = await self._reads.get(INVENTORIES, key.namespace, source.inventory_name)
         published, refusal = published_catalog(inventory, source)
@@ -256,10 +265,18 @@ class Collector:
         )
         passed = run(known.memory, look, told, FORMS)
         if refusal is None:
+            age = source.max_observation_age
             wanted = inventory_object(
-                source.inventory_name, key.namespace, key.name, passed.catalog, passed.minor_change_of
+                source.inventory_name,
+                key.namespace,
+                key.name,
+                passed.catalog,
+                passed.minor_change_of,
+                now + age,
             )
-            await write_inventory(self._writes, wanted, inventory)
+            # What is stated must reach beyond the next look, whatever it waits for.
+            slack = max(timedelta(0), min(age / 2, age - 2 * source.interval))
+            await write_inventory(self._writes, wanted, inventory, slack)
         for change in passed.changes:
             await write_change(self._writes, key.namespace, change)
         if passed.changes:
@@ -275,7 +292,7 @@ class Collector:
             look,
             passed,
             dropped.and_also(surplus),
-            self._now(),
+            now,
             full=full,
             refusal=refusal,
         )

@@ -68,10 +68,14 @@ class Conditions:
 
 def is_expired(status: Mapping[str, Any], source: ToolSource, now: datetime) -> bool:
     """Tell whether the last complete listing is too old to count, or there was none."""
+    end = observation_end(status, source)
+    return end is None or now >= end
+
+
+def observation_end(status: Mapping[str, Any], source: ToolSource) -> datetime | None:
+    """Return when the last complete listing stops to count; None where there was none."""
     text = status.get("observedAt")
-    if not isinstance(text, str):
-        return True
-    return now - datetime.fromisoformat(text) > source.max_observation_age
+    return datetime.fromisoformat(text) + source.max_observation_age if isinstance(text, str) else None
 
 
 def of_unknown(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import rfc8785
 
+from toolvet.collector.status import time_text
 from toolvet.core.binding import Catalog, ToolBinding
 from toolvet.core.change_evidence import Side, evidence
 from toolvet.core.errors import ContractError
@@ -19,10 +21,12 @@ from toolvet.kube.names import (
     COLLECTOR_MANAGER,
     EVIDENCE_TYPE,
     INVENTORIES,
+    OBSERVED_UNTIL_ANNOTATION,
     SECRETS,
     SOURCE_ANNOTATION,
     TOOL_CHANGES,
 )
+from toolvet.kube.resources import observed_until
 
 _TOOL_FIELDS: Final = {
     "tool_id": "toolId",
@@ -34,15 +38,19 @@ _TOOL_FIELDS: Final = {
 
 
 def inventory_object(
-    name: str, namespace: str, source: str, catalog: Catalog, minor_change_of: Sequence[str]
+    name: str, namespace: str, source: str, catalog: Catalog, minor_change_of: Sequence[str], until: datetime
 ) -> Object:
-    """Return the whole inventory as we apply it; records in the order of the CRD's rule."""
+    """Return the whole inventory as we apply it; records in the order of the CRD's rule.
+
+    ``until`` is when this observation stops to count.
+    """
+    annotations = {SOURCE_ANNOTATION: source, OBSERVED_UNTIL_ANNOTATION: time_text(until)}
     tools = [_record(binding) for binding in catalog.bindings]
     tools.sort(key=lambda tool: f"{tool['toolId']} {tool['version']}")
     return {
         "apiVersion": INVENTORIES.api_version,
         "kind": INVENTORIES.kind,
-        "metadata": {"name": name, "namespace": namespace, "annotations": {SOURCE_ANNOTATION: source}},
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
         "spec": {"tools": tools, "minorChangeOf": list(minor_change_of)},
     }
 
@@ -57,17 +65,36 @@ def check_owned(inventory: Mapping[str, Any], source: str) -> None:
         raise ContractError("inventory", "not_ours")
 
 
-async def write_inventory(api: ApiClient, wanted: Object, stored: Mapping[str, Any] | None) -> None:
-    """Apply the inventory where it differs from the stored one."""
+async def write_inventory(
+    api: ApiClient, wanted: Object, stored: Mapping[str, Any] | None, slack: timedelta
+) -> None:
+    """Apply the inventory where it differs from the stored one.
+
+    ``slack`` is by how much the stored one may state the end of the observation too early: that saves a
+    write at every look. Too late it is never stated.
+    """
     if stored is not None:
         spec = stored.get("spec") or {}
         if (
             spec.get("tools") == wanted["spec"]["tools"]
             and (spec.get("minorChangeOf") or []) == wanted["spec"]["minorChangeOf"]
+            and _lasts(observed_until(stored), observed_until(wanted), slack)
         ):
             return
     namespace = wanted["metadata"]["namespace"]
     await api.apply(INVENTORIES, namespace, wanted, manager=COLLECTOR_MANAGER)
+
+
+def _lasts(stated: datetime | None, wanted: datetime | None, slack: timedelta) -> bool:
+    return stated is not None and wanted is not None and timedelta(0) <= wanted - stated <= slack
+
+
+async def write_end(api: ApiClient, stored: Mapping[str, Any], until: datetime) -> None:
+    """State exactly when the last observation stops to count, once the looks after it come to nothing."""
+    if observed_until(stored) != until:
+        metadata = stored["metadata"]
+        patch = {"metadata": {"annotations": {OBSERVED_UNTIL_ANNOTATION: time_text(until)}}}
+        await api.merge(INVENTORIES, metadata["namespace"], metadata["name"], patch)
 
 
 async def write_change(api: ApiClient, namespace: str, change: NewChange) -> None:

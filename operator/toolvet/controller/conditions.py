@@ -42,10 +42,10 @@ def stored_condition(status: Mapping[str, Any], kind: ConditionType) -> Conditio
 
 
 def condition(
-    of: Stored[Any], kind: ConditionType, holds: bool, reason: str, message: str, now: datetime
+    of: Stored[Any], kind: ConditionType, holds: bool | None, reason: str, message: str, now: datetime
 ) -> Condition:
-    """Build a condition; its transition time stays where its status does."""
-    status = "True" if holds else "False"
+    """Build a condition, Unknown where ``holds`` is None; its transition time stays where its status does."""
+    status = "Unknown" if holds is None else str(holds)
     before = stored_condition(of.status, kind)
     since = before.get("lastTransitionTime") if before.get("status") == status else None
     return {

@@ -22,7 +22,7 @@ from toolvet.controller.evidence import (
 )
 from toolvet.controller.observed import Observed, Stored
 from toolvet.core.approval import ReviewedSnapshot, Tally, ends_at
-from toolvet.core.binding import Catalog
+from toolvet.core.binding import Catalog, LiveCatalog
 from toolvet.core.decision import Decision, Unknown
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import differences
@@ -54,7 +54,7 @@ class Desired:
     change: Change | None
     """Set where the generation is new and its catalog differs from the one before."""
     next_expiry: datetime | None
-    """When the first approval that still counts stops to."""
+    """When the first approval that still counts, or the observation of a live server, stops to."""
 
 
 def desired(state: Observed, now: datetime) -> Desired:
@@ -170,12 +170,12 @@ def _inventory_status(
 
 
 def _next_expiry(state: Observed, now: datetime) -> datetime | None:
-    policy = state.policy
-    if isinstance(policy, Unknown):
-        return None
-    ends = (
-        ends_at(item.value, policy)
-        for item in state.approvals
-        if not isinstance(item.value, ContractError) and not item.value.revoked
-    )
+    policy, live = state.policy, state.catalog
+    ends = [live.observed_until if isinstance(live, LiveCatalog) else None]
+    if not isinstance(policy, Unknown):
+        ends += [
+            ends_at(item.value, policy)
+            for item in state.approvals
+            if not isinstance(item.value, ContractError) and not item.value.revoked
+        ]
     return min((end for end in ends if end is not None and end > now), default=None)

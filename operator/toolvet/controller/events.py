@@ -32,7 +32,9 @@ _MAX_SHOWN = 3
 _NAME_DIGITS = 20
 _MAX_NAME = 253
 _DOMAIN = f"{GROUP}/event.v1"
-_UNBOUND = frozenset({Reason.BINDING_MISMATCH, Reason.BINDING_MISPLACED})
+_NOTHING_TO_REVIEW = frozenset(
+    {Reason.BINDING_MISMATCH, Reason.BINDING_MISPLACED, Reason.OBSERVATION_EXPIRED}
+)
 
 CHANGED = "CatalogChanged"
 DRIFTED = "CatalogDrifted"
@@ -146,7 +148,7 @@ class _Writer:
         return [f"{self._subject()}: {how} {decision.snapshot}{counts}"]
 
     def _command(self, decision: Decision) -> str:
-        if decision.inventory is None or decision.reason in _UNBOUND:
+        if decision.inventory is None or decision.reason in _NOTHING_TO_REVIEW:
             return ""
         if decision.snapshot_exists and decision.reason is not Reason.SNAPSHOT_OUTDATED:
             return f"review: kubectl toolvet approve {decision.snapshot} -n {self._state.namespace}"

@@ -17,7 +17,7 @@ from toolvet.core.approval import (
     snapshot_name,
 )
 from toolvet.core.binding import Catalog
-from toolvet.core.decision import Decision, Unknown
+from toolvet.core.decision import Decision, Unknown, is_expired
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import ToolDifference, differences, reasons
 from toolvet.core.errors import ContractError
@@ -59,7 +59,8 @@ def approved_condition(of: Stored[Any], decision: Decision, now: datetime) -> Co
         return condition(of, ConditionType.APPROVED, True, "approved", counts, now)
     reason = decision.reason or Reason.INTERNAL_ERROR
     message = ": ".join(part for part in (counts, explained(reason)) if part)
-    return condition(of, ConditionType.APPROVED, False, reason, message, now)
+    holds = None if reason is Reason.OBSERVATION_EXPIRED else False
+    return condition(of, ConditionType.APPROVED, holds, reason, message, now)
 
 
 def snapshot_status(state: Observed, item: Stored[ReviewedSnapshot], now: datetime) -> Status:
@@ -70,11 +71,16 @@ def snapshot_status(state: Observed, item: Stored[ReviewedSnapshot], now: dateti
     # Approved: would it be admitted if this were the live catalog?
     approved = state.judge(state.agent(item.name), now, live=snapshot.catalog)
     found = _against(snapshot, live)
+    expired = isinstance(live, Catalog) and is_expired(live, now)
     codes = _eligibility_reasons(found, live)
     count = state.tally(snapshot, now)
     # Eligible: is it admitted now, live as the catalog is? The contract's fields know equality alone.
     covers = state.judge(state.agent(item.name), now, live=live).minor_change
-    eligible = condition(item, ConditionType.ELIGIBLE, *_eligible(codes, live, approved, covers), now)
+    verdict = _eligible(codes, live, approved, covers)
+    if expired and verdict[0]:
+        reason = Reason.OBSERVATION_EXPIRED
+        verdict = None, reason, explained(reason)
+    eligible = condition(item, ConditionType.ELIGIBLE, *verdict, now)
     conditions = [approved_condition(item, approved, now), eligible]
     if not is_well_named(state, snapshot):
         conditions.append(stalled(item, ContractError("spec.catalog_digest", "digest_mismatch"), now))
@@ -82,7 +88,7 @@ def snapshot_status(state: Observed, item: Stored[ReviewedSnapshot], now: dateti
         "observedGeneration": item.generation,
         "digest": short_digest(snapshot.catalog.digest),
         "snapshotDigest": snapshot.evidence.digest,
-        **_eligibility(codes),
+        **_eligibility(codes, expired=expired),
         **difference_fields(found),
         "conditions": conditions,
     }
@@ -120,19 +126,25 @@ def _eligibility_reasons(
     return reasons(found)
 
 
-def _eligibility(codes: Sequence[Reason]) -> Status:
-    """Return the fields of the contract's eligibility report (CONTRACTS 9.1)."""
+def _eligibility(codes: Sequence[Reason], *, expired: bool = False) -> Status:
+    """Return the fields of the contract's eligibility report (CONTRACTS 9.1).
+
+    ``unknown`` is ours: no difference to what a live server was last seen to serve, too long ago to count.
+    That clears no difference, so that there the contract's own word stays.
+    """
+    all_codes = sorted({*codes, *([Reason.OBSERVATION_EXPIRED] if expired else [])})
+    without = "unknown" if expired else "eligible"
     return {
-        "eligibility": "re-review-required" if codes else "eligible",
-        "previewValid": not codes,
-        "resumeEligible": not codes,
-        "reasons": [str(code) for code in codes],
+        "eligibility": "re-review-required" if codes else without,
+        "previewValid": not all_codes,
+        "resumeEligible": not all_codes,
+        "reasons": [str(code) for code in all_codes],
     }
 
 
 def _eligible(
     codes: Sequence[Reason], live: Catalog | None | Unknown, approved: Decision, covers: bool
-) -> tuple[bool, str, str]:
+) -> tuple[bool | None, str, str]:
     """Return whether the snapshot may stand for the live catalog now, with reason and message."""
     if live is None:
         return False, Reason.INVENTORY_MISSING, "the inventory does not exist"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from toolvet.core.canonical import canonical_json, domain_digest
@@ -105,6 +106,8 @@ class LiveCatalog(Catalog):
 
     minor_change_of: tuple[str, ...] = ()
     """Catalog digests, as the inventory lists them. No part of the catalog's own digest."""
+    observed_until: datetime | None = None
+    """When it stops to be known what a live server serves; None where the catalog comes from no server."""
 
     def __repr__(self) -> str:
         return f"LiveCatalog(tool_count={len(self.bindings)}, minor_change_of={len(self.minor_change_of)})"

@@ -39,7 +39,7 @@ class BlockReason(StrEnum):
     EXPIRED = "expired"
     """Nobody decided in time."""
     QUOTA_EXCEEDED = "quota_exceeded"
-    """The account has as many held calls as it can have."""
+    """The account has asked for as many calls in this hour as it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,15 @@ class AccountRules:
         return AccountRule.ALLOWED
 
 
+class Held(StrEnum):
+    """What became of a call that was to be held."""
+
+    CREATED = "created"
+    NAME_TAKEN = "name_taken"
+    OTHER_HOUR = "other_hour"
+    """By the clock of who holds it, it is not the hour of the name."""
+
+
 class CallStore(Protocol):
     """Where an account's rules and held calls are. Each method raises CallStoreError where it cannot tell."""
 
@@ -92,8 +101,8 @@ class CallStore(Protocol):
     async def calls(self) -> Sequence[StoredCall]:
         """Read every held call of the account, those of other sources included."""
 
-    async def hold(self, call: HeldCall) -> bool:
-        """Create a held call; false where its name is taken."""
+    async def hold(self, call: HeldCall) -> Held:
+        """Create a held call, if its name is free and of this hour."""
 
     async def consume(self, call: StoredCall, consumption_id: str) -> bool:
         """Consume an approved call as it was read; false where it is no longer that, or past its time.

@@ -142,6 +142,12 @@ def _wanted(workload: Workload, inventory: str, catalog: Catalog) -> str:
     return snapshot_name(inventory, catalog.digest) if workload.snapshot is None else workload.snapshot
 
 
+def is_expired(catalog: Catalog, now: datetime) -> bool:
+    """Tell whether a catalog was observed at a live server too long ago to say what that serves now."""
+    end = catalog.observed_until if isinstance(catalog, LiveCatalog) else None
+    return end is not None and now >= end
+
+
 def leaves_governance(old: Workload | None, live: Inventories) -> bool | Unknown:
     """Tell whether the old object was bound, so that an ungoverned new one takes the binding away."""
     if old is None:
@@ -185,6 +191,11 @@ def decide(
     policy = policies.for_namespace(namespace)
     if found.name is None or found.catalog is None:
         return _ungoverned(policy, old, new, live, may_exempt)
+    if is_expired(found.catalog, now):
+        # What the server serves now is not known, whatever was approved of what it served.
+        return replace(
+            _denied(Reason.OBSERVATION_EXPIRED), inventory=found.name, live_digest=found.catalog.digest
+        )
     decision = _judge(new, found.name, found.catalog, policy, snapshots, approvals, now)
     if not decision.allowed and policy.review_on is ReviewOn.MATERIAL_CHANGE:
         given = {**(other_approvals or {}), _wanted(new, found.name, found.catalog): approvals}

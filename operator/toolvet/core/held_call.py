@@ -21,9 +21,9 @@ MAX_ARGUMENTS: Final = 1024 * 1024
 MAX_LIFE: Final = timedelta(hours=24)
 """From creation to ``expiresAt``; the API server refuses more (policy held-calls.toolvet.dev)."""
 SLOTS: Final = 32
-"""Calls that an account has in a namespace at the same time, those that are over included until deleted."""
-KEPT: Final = timedelta(minutes=10)
-"""How long a call that is over stays: for people to see, and for its consumer to read back what it wrote."""
+"""Calls that an account can ask for in an hour and a namespace (policy held-calls.toolvet.dev)."""
+KEPT: Final = timedelta(hours=1)
+"""How long a call that is over stays: for people to see, and past the hour in which its name can be taken."""
 
 
 def arguments_digest(arguments: object) -> str:
@@ -44,13 +44,15 @@ def arguments_digest(arguments: object) -> str:
     return domain_digest(ARGUMENTS_DOMAIN, data)
 
 
-def slot_names(subject: str) -> tuple[str, ...]:
-    """Return the names of a subject's held calls, ``<account>.<slot>``; none where they are too long.
+def slot_names(subject: str, hour: datetime) -> tuple[str, ...]:
+    """Return the names of the calls that a subject can ask for in an hour; none where they are too long.
 
-    Whoever takes one creates it, and the API server creates a name once: so nobody has to count.
+    ``<account>.<hour>.<slot>``, the hour in UTC as in 2030-01-31t12. The API server creates a name once, so nobody
+    has to count. And since an hour passes once, a name never comes to mean another call than the one that
+    whoever decides has looked at.
     """
     account = account_name(subject)
-    names = tuple(f"{account}.{slot}" for slot in range(SLOTS))
+    names = tuple(f"{account}.{hour:%Y-%m-%dt%H}.{slot}" for slot in range(SLOTS))
     return names if account and len(names[-1]) <= MAX_NAME else ()
 
 
@@ -95,12 +97,19 @@ class StoredCall:
     version: str
 
 
-def free_slot(subject: str, taken: Collection[str]) -> str | None:
+def free_slot(subject: str, hour: datetime, taken: Collection[str]) -> str | None:
     """Return the first name that is not taken; None where all are. The same for all who ask at once.
 
     So two that ask for the same call at the same time meet at one name, and it is held once.
     """
-    return next((name for name in slot_names(subject) if name not in taken), None)
+    return next((name for name in slot_names(subject, hour) if name not in taken), None)
+
+
+def hours_at(now: datetime) -> tuple[datetime, datetime]:
+    """Return the hour that it is, and the nearest other one: what it may be by the API server's clock."""
+    half = timedelta(minutes=30)
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    return hour, hour + (timedelta(hours=1) if now - hour >= half else -timedelta(hours=1))
 
 
 def is_over(call: HeldCall, written_at: datetime | None, now: datetime) -> bool:

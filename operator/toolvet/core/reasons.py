@@ -32,6 +32,7 @@ class Reason(StrEnum):
     BINDING_REMOVED = "binding_removed"
     PENDING_REFERENCE = "pending_reference"
     MINOR_CHANGE = "minor_change"
+    OBSERVATION_EXPIRED = "observation_expired"
     STATE_UNAVAILABLE = "state_unavailable"
     STATE_INVALID = "state_invalid"
     INVALID_REQUEST = "invalid_request"
@@ -127,6 +128,12 @@ EXPLANATIONS: dict[Reason, Explanation] = {
         "admitted with a warning: the live catalog differs from the approved snapshot by changes that the "
         "collector calls minor, and the policy asks for review of material changes only",
         "nothing has to be done; capture and approve the live catalog to review these changes, too",
+    ),
+    Reason.OBSERVATION_EXPIRED: Explanation(
+        "the live server was not observed within the maximum age of an observation: what it serves now is "
+        "not known",
+        "look at the conditions of the MCPSource that the inventory's annotation toolvet.dev/source names, "
+        "and at the collector; the next complete listing ends it",
     ),
     Reason.STATE_UNAVAILABLE: Explanation(
         "the current state could not be read from the API server in time; nothing is assumed",

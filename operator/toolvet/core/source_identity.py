@@ -12,16 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolvet.core.canonical import domain_digest
 from toolvet.core.errors import ContractError
 from toolvet.core.identifiers import is_semver
-from toolvet.core.tool_mapping import ToolIdentity, ToolMapping
+from toolvet.core.tool_mapping import ToolIdentity, ToolMapping, opaque_local_name
 
 UNMAPPED_NAMESPACE: Final = "unmapped.toolvet.dev"
 UNMAPPED_CAPABILITY: Final = f"capability:{UNMAPPED_NAMESPACE}/unmapped"
 _UNMAPPED_VERSION: Final = "0.0.0"
 _NAME_DOMAIN: Final = "toolvet.dev/unmapped-tool-name.v1"
-_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,7 +63,5 @@ def identify(names: Iterable[str], mapping: ToolMapping, server_version: str | N
 
 
 def _unmapped(name: str) -> ToolIdentity:
-    digest = domain_digest(_NAME_DOMAIN, name.encode("utf-8", "surrogatepass")).removeprefix("sha256:")
-    return ToolIdentity(
-        f"tool:{UNMAPPED_NAMESPACE}/t-{digest[:_DIGITS]}", _UNMAPPED_VERSION, UNMAPPED_CAPABILITY
-    )
+    tool_id = f"tool:{UNMAPPED_NAMESPACE}/{opaque_local_name(_NAME_DOMAIN, name)}"
+    return ToolIdentity(tool_id, _UNMAPPED_VERSION, UNMAPPED_CAPABILITY)

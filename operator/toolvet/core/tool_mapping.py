@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final
 
+from toolvet.core.canonical import domain_digest
 from toolvet.core.errors import ContractError, GovernanceIdError
 from toolvet.core.identifiers import GovernanceKind, is_semver, parse_governance_id
 
 _TO_LOCAL_NAME: Final = str.maketrans({"_": "-", ".": "-"})
+_UNLISTED_DOMAIN: Final = "toolvet.dev/unlisted-tool-name.v1"
+_NAME_DIGITS: Final = 32
 _DOCUMENT_FIELDS: Final = frozenset({"defaults", "tools"})
 _DEFAULT_FIELDS: Final = frozenset({"idNamespace", "version", "capabilityClass"})
 _TOOL_FIELDS: Final = frozenset({"toolId", "version", "capabilityClass"})
+
+
+class Unlisted(StrEnum):
+    """What the local name of a tool is made of that no entry names."""
+
+    DIGEST = "Digest"
+    """A digest of the runtime name: whoever chose that name chose no text of a record."""
+    NAME = "Name"
+    """The runtime name itself, where it can be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class ToolMapping:
     version: str | None = None
     capability_class: str | None = None
     tools: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unlisted: Unlisted = Unlisted.NAME
 
     def with_defaults(
         self, *, id_namespace: str | None, version: str | None, capability_class: str | None
@@ -115,12 +129,20 @@ class ToolMapping:
     def _derived_id(self, name: str, place: str) -> str:
         if self.id_namespace is None:
             raise ContractError(f"{place}.tool_id", "missing")
+        if self.unlisted is Unlisted.DIGEST and name not in self.tools:
+            return f"tool:{self.id_namespace}/{opaque_local_name(_UNLISTED_DOMAIN, name)}"
         # The whole documented rule. Lower-casing is for ASCII only: U+212A would become an ASCII k.
         local_name = name.lower().translate(_TO_LOCAL_NAME) if name.isascii() else ""
         tool_id = f"tool:{self.id_namespace}/{local_name}"
         if not _is_unversioned_tool_id(tool_id):
             raise ContractError(f"{place}.name", "unmapped_tool")
         return tool_id
+
+
+def opaque_local_name(domain: str, name: str) -> str:
+    """Return a local name that says nothing of a runtime name, and is the same for the same one."""
+    digest = domain_digest(domain, name.encode("utf-8", "surrogatepass")).removeprefix("sha256:")
+    return f"t-{digest[:_NAME_DIGITS]}"
 
 
 def parse_mapping(document: object) -> ToolMapping:

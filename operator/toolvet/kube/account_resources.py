@@ -23,7 +23,7 @@ from toolvet.core.tool_account import (
     HeldCall,
     RecordedChange,
 )
-from toolvet.core.tool_mapping import ToolMapping
+from toolvet.core.tool_mapping import ToolMapping, Unlisted
 from toolvet.core.tool_source import IgnoredPath, SourceReference, ToolSource
 from toolvet.kube.account_shapes import (
     ChangeSpec,
@@ -49,7 +49,7 @@ def _name(obj: Object) -> str:
 
 def _mapping(model: MappingModel | None) -> ToolMapping:
     if model is None:
-        return ToolMapping()
+        return ToolMapping(unlisted=Unlisted.DIGEST)
     defaults = model.defaults
     entries: dict[str, dict[str, str]] = {}
     for entry in model.tools or ():
@@ -64,6 +64,7 @@ def _mapping(model: MappingModel | None) -> ToolMapping:
         version=defaults.version if defaults else None,
         capability_class=defaults.capability_class if defaults else None,
         tools=entries,
+        unlisted=Unlisted(model.unlisted or Unlisted.DIGEST),
     )
 
 

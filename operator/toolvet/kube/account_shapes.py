@@ -16,6 +16,7 @@ from toolvet.core.change_reason import ChangeReason, ToolFlag
 from toolvet.core.errors import ContractError, GovernanceIdError
 from toolvet.core.identifiers import GovernanceKind, is_semver, parse_governance_id
 from toolvet.core.tool_account import SEVERITIES, AccountRule, ChangeEvent
+from toolvet.core.tool_mapping import Unlisted
 from toolvet.kube.names import DEFAULT_SERVICE_ACCOUNT, is_object_name
 from toolvet.kube.shapes import (
     MAX_TOOLS,
@@ -136,6 +137,7 @@ class MappingModel(SpecModel):
 
     defaults: MappingDefaults | None = None
     tools: MappingEntries | None = None
+    unlisted: Annotated[StrictStr, rule("invalid_unlisted", lambda text: text in set(Unlisted))] | None = None
 
 
 class IgnoredPathModel(SpecModel):

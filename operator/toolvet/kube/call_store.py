@@ -15,7 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-from toolvet.core.call_rules import AccountRules, CallStore
+from toolvet.core.call_rules import AccountRules, CallStore, Held
 from toolvet.core.enablement import EffectiveRule
 from toolvet.core.errors import CallStoreError, ContractError
 from toolvet.core.held_call import StoredCall
@@ -39,8 +39,9 @@ _RULES: Final = "rules"
 _CALLS: Final = "calls"
 _AGENT: Final = "toolvet-calls"
 _READY: Final = "Ready"
+# What the policies held-calls and held-call-decisions say.
 _EXPIRED: Final = "expires_at: expired"
-"""The policy's own message (held-calls.toolvet.dev)."""
+_WRONG_NAME: Final = "name: wrong_name"
 
 
 @asynccontextmanager
@@ -127,17 +128,19 @@ class HeldCallStore:
             raise CallStoreError(_CALLS, "unreadable")
         return stored
 
-    async def hold(self, call: HeldCall) -> bool:
-        """Create it; the API server creates a name once."""
+    async def hold(self, call: HeldCall) -> Held:
+        """Create it; the API server creates a name once, and in its hour alone."""
         failed: ApiError | None = None
         try:
             await self._api.create(HELD_TOOL_CALLS, self._namespace, _object(call, self._namespace))
         except ApiError as error:
             failed = error
         if failed is None:
-            return True
+            return Held.CREATED
         if failed.status == HTTPStatus.CONFLICT:
-            return False
+            return Held.NAME_TAKEN
+        if _WRONG_NAME in failed.message:
+            return Held.OTHER_HOUR
         raise _error(_CALLS, failed)
 
     async def consume(self, call: StoredCall, consumption_id: str) -> bool:

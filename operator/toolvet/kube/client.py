@@ -160,11 +160,18 @@ class ApiClient:
         return await self._call("POST", resource.path(namespace), parameters, obj)
 
     async def replace(
-        self, resource: Resource, namespace: str | None, obj: Object, *, subresource: str | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        obj: Object,
+        *,
+        dry_run: bool = False,
+        subresource: str | None = None,
     ) -> Object:
         """Write a whole object; its resourceVersion, where set, must still be current."""
+        parameters = {"dryRun": "All"} if dry_run else {}
         path = resource.path(namespace, obj["metadata"]["name"], subresource)
-        return await self._call("PUT", path, {}, obj)
+        return await self._call("PUT", path, parameters, obj)
 
     async def merge(
         self,

@@ -67,6 +67,13 @@ class Favourable:
             if resource is SNAPSHOTS and self._workload.snapshot is None and self._invented_inventories:
                 # Which snapshot the gate would ask for is not known: the name ends in the live digest.
                 self.admits = True
+            if (
+                resource is INVENTORIES
+                and found is not None
+                and (namespace, name) in self._overlay.unobserved
+            ):
+                # Without a source there is nothing that could be too long ago.
+                found = {**found, "metadata": {"name": name}}
             unlisted = resource is INVENTORIES and (namespace, name) in self._overlay.unlisted
             return await self._listing(namespace, name, found) if unlisted and found is not None else found
         except ApiError:

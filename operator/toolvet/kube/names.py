@@ -27,6 +27,8 @@ COLLECTOR_MANAGER = "toolvet-collector"
 
 SOURCE_ANNOTATION = f"{GROUP}/source"
 """On an inventory: the MCPSource that feeds it. The collector writes no inventory that does not name it."""
+OBSERVED_UNTIL_ANNOTATION = f"{GROUP}/observed-until"
+"""On such an inventory: until when what was observed counts. The collector alone sets or moves it."""
 CREDENTIALS_TYPE = f"{GROUP}/mcp-credentials"
 DEFINITIONS_TYPE = f"{GROUP}/mcp-definitions"
 EVIDENCE_TYPE = f"{GROUP}/tool-change-evidence"

@@ -19,9 +19,11 @@ from toolvet.kube.names import (
     ADMISSION_POLICY_BINDINGS,
     APPROVALS,
     INVENTORIES,
+    OBSERVED_UNTIL_ANNOTATION,
     POLICIES,
     POLICY_NAME,
     SNAPSHOTS,
+    SOURCE_ANNOTATION,
     Resource,
     is_object_name,
 )
@@ -57,6 +59,8 @@ class Overlay:
         self.missing: dict[str, None] = {}
         self.unlisted: set[tuple[str | None, str]] = set()
         """Declared inventories of which it is not known whether the stored list of minor changes stays."""
+        self.unobserved: set[tuple[str | None, str]] = set()
+        """Declared inventories of which it is not known until when their source's observation counts."""
 
     def miss(self, what: str) -> None:
         """Remember something that is not known, in the order of asking."""
@@ -67,6 +71,8 @@ class Overlay:
     ) -> Object | None:
         """Return a declared object, else the stored one; ApiError where neither is known."""
         mine = self._declared.objects.get((resource, namespace, name))
+        if mine is not None and resource is INVENTORIES:
+            mine = await self._as_observed(namespace, name, mine)
         if mine is not None and resource is INVENTORIES and "minorChangeOf" not in mine["spec"]:
             return await self._as_applied(namespace, name, mine)
         if mine is not None and resource is not SNAPSHOTS:
@@ -82,6 +88,21 @@ class Overlay:
             return mine
         # A snapshot never changes: one that is stored stays what it is.
         return mine if found is None else found
+
+    async def _as_observed(self, namespace: str | None, name: str, mine: Object) -> Object:
+        """Return a declared inventory that names a source, with what the collector says of the stored one."""
+        given = (mine.get("metadata") or {}).get("annotations") or {}
+        if SOURCE_ANNOTATION not in given:
+            return mine
+        try:
+            found = await self._stored.get(INVENTORIES, namespace, name)
+        except ApiError:
+            self.miss(f"the stored {title(INVENTORIES, name)}")
+            self.unobserved.add((namespace, name))
+            return mine
+        stored = ((found or {}).get("metadata") or {}).get("annotations") or {}
+        kept = {key: stored[key] for key in (OBSERVED_UNTIL_ANNOTATION,) if key in stored}
+        return {**mine, "metadata": {**mine["metadata"], "annotations": {**kept, **given}}}
 
     async def reviews_material_changes_alone(self, namespace: str | None) -> bool | None:
         """Tell whether the policy of a namespace lets minor changes pass; None where it is not known."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -25,9 +25,11 @@ from toolvet.kube.names import (
     DEFAULT_SERVICE_ACCOUNT,
     INVENTORIES,
     MCP_SOURCES,
+    OBSERVED_UNTIL_ANNOTATION,
     POLICIES,
     POLICY_NAME,
     SNAPSHOTS,
+    SOURCE_ANNOTATION,
     Resource,
     is_object_name,
 )
@@ -44,6 +46,7 @@ from toolvet.kube.shapes import (
 )
 
 _MEMBERS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+NEVER_OBSERVED = datetime.min.replace(tzinfo=UTC)
 _DURATION = re.compile(r"(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 
 
@@ -84,7 +87,21 @@ def _text(binding: ToolBinding) -> str:
 def catalog_from_inventory(obj: Object) -> LiveCatalog:
     """Read the live catalog of a ToolInventory; ContractError where it cannot be understood."""
     spec = read_spec(ToolInventorySpec, obj)
-    return LiveCatalog(_bindings(spec.tools, "tools"), tuple(spec.minor_change_of or ()))
+    return LiveCatalog(_bindings(spec.tools, "tools"), tuple(spec.minor_change_of or ()), observed_until(obj))
+
+
+def observed_until(inventory: Object) -> datetime | None:
+    """Return until when what a source observed counts; None for an inventory that no source feeds.
+
+    Long past where the collector has not said so, or where it cannot be understood: nothing was observed.
+    """
+    annotations = (inventory.get("metadata") or {}).get("annotations") or {}
+    if SOURCE_ANNOTATION not in annotations:
+        return None
+    try:
+        return timestamp(str(annotations.get(OBSERVED_UNTIL_ANNOTATION)), OBSERVED_UNTIL_ANNOTATION)
+    except ContractError:
+        return NEVER_OBSERVED
 
 
 def run_id_of(obj: Object, declared: str | None) -> RunId:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from toolvet.core.call_rules import BlockReason, CallStore
+from toolvet.core.call_rules import BlockReason, CallStore, Held
 from toolvet.core.errors import CallStoreError, ContractError
 from toolvet.core.held_call import (
     MAX_LIFE,
@@ -23,6 +23,7 @@ from toolvet.core.held_call import (
     StoredCall,
     arguments_digest,
     free_slot,
+    hours_at,
 )
 from toolvet.core.identifiers import GovernanceKind, is_digest, parse_governance_id
 from toolvet.core.json_identity import private_copy
@@ -166,6 +167,7 @@ class CallGate:
 
     async def _ask(self, identity: CallIdentity) -> CallDecision:
         taken: set[str] = set()
+        other_hour = False
         spent: set[tuple[str, str]] = set()
         for _ in range(_ROUNDS):
             stored = await self._store.calls()
@@ -190,13 +192,18 @@ class CallGate:
             held = _first(mine, CallPhase.HELD)
             if held is not None:
                 return CallDecision(CallVerdict.HELD, None, held.call.name, held.call.expires_at)
-            name = free_slot(identity.requested_by, taken | {item.call.name for item in stored})
+            hour = hours_at(now)[other_hour]
+            name = free_slot(identity.requested_by, hour, taken | {item.call.name for item in stored})
             if name is None:
                 return _blocked(BlockReason.QUOTA_EXCEEDED)
             # Whole seconds: what is stored is what is told here.
             expires_at = (now + self._life).replace(microsecond=0)
-            if await self._store.hold(identity.held(name, expires_at)):
+            became = await self._store.hold(identity.held(name, expires_at))
+            if became is Held.CREATED:
                 return CallDecision(CallVerdict.HELD, None, name, expires_at)
+            if became is Held.OTHER_HOUR and other_hour:
+                raise CallStoreError("calls", "clocks_differ")
+            other_hour = other_hour or became is Held.OTHER_HOUR
             taken.add(name)
         raise CallStoreError("calls", "contended")
 
