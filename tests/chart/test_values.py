@@ -240,6 +240,7 @@ CASES: dict[str, Case] = {
     ),
     "flowControl.webhookShares": Case(7, level(BOTH[1]), 30, 7),
     "flowControl.controllerShares": Case(7, level(BOTH[0]), 10, 7),
+    "flowControl.collectorShares": Case(7, level(COLLECTOR), 5, 7, COLLECTED),
     "nodeSelector": Case({"a": "b"}, of_pods(lambda p: p.get("nodeSelector")), [None] * 2, [{"a": "b"}] * 2),
     "tolerations": Case(
         [{"key": "a"}], of_pods(lambda p: p.get("tolerations")), [None] * 2, [[{"key": "a"}]] * 2

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,16 +15,30 @@ def collected(product: Installation) -> Iterator[Installation]:
     process.stop()
 
 
-@pytest.fixture
-def team(collected: Installation) -> Iterator[Team]:
-    with gathered(collected) as found:
+@contextmanager
+def _trusting(product: Installation) -> Iterator[Team]:
+    """A team that lets the collector keep its Secrets."""
+    with gathered(product) as found:
         admin = ("create", "rolebinding", "collector", "--clusterrole")
-        account = f"{collected.namespace}:{collected.chart.fullname}-collector"
+        account = f"{product.namespace}:{product.chart.fullname}-collector"
         found.kubectl(
             *admin,
-            f"{collected.chart.fullname}-collector-secrets",
+            f"{product.chart.fullname}-collector-secrets",
             "--serviceaccount",
             account,
             as_user=found.bed.kubeconfig(),
         )
+        yield found
+
+
+@pytest.fixture
+def team(collected: Installation) -> Iterator[Team]:
+    with _trusting(collected) as found:
+        yield found
+
+
+@pytest.fixture
+def uncollected(product: Installation) -> Iterator[Team]:
+    """A team whose sources a test looks at by itself."""
+    with _trusting(product) as found:
         yield found

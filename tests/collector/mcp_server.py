@@ -8,13 +8,18 @@ MODERN = "2026-07-28"
 
 
 class RewritingServer:
-    """``tools`` and ``instructions`` are served as they are at the time; ``down`` answers 503 instead."""
+    """``tools`` and ``instructions`` are served as they are at the time; ``down`` answers 503 instead.
+
+    ``headers`` go with every answer; ``failure`` is a status and a body instead of one.
+    """
 
     def __init__(self, *tools, version="1.2.3", tls=None):
         self.tools = list(tools)
         self.instructions = None
         self.version = version
         self.down = False
+        self.headers = {}
+        self.failure = None
         self.listings = 0
         self.seen_headers = []
         outer = self
@@ -27,6 +32,8 @@ class RewritingServer:
                 outer.seen_headers.append(dict(self.headers))
                 if outer.down:
                     self._send(503, b"")
+                elif outer.failure is not None:
+                    self._send(*outer.failure)
                 elif "id" not in request:
                     self._send(202, b"")
                 else:
@@ -38,6 +45,8 @@ class RewritingServer:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
+                for name, value in outer.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 

@@ -131,10 +131,10 @@ class Installation:
         self.collectors.append(process)
         return process
 
-    def start_gate(self, *, port: int | None = None, api_port: int | None = None) -> Process:
+    def start_gate(self, *arguments: str, port: int | None = None, api_port: int | None = None) -> Process:
         """Start one more gate and wait until it is ready."""
         account = self.chart.webhook_service_account
-        extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self.tls)]
+        extra = ["--port", str(port or self.gate_port), "--cert-dir", str(self.tls), *arguments]
         process = self._run("webhook", account, self.chart.webhook_args, extra, api_port)
         self.gates.append(process)
 

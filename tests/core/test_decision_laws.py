@@ -171,7 +171,9 @@ def test_taking_away_or_revoking_any_further_approval_never_admits(situation, da
 @given(situations(), lists)
 def test_a_longer_list_never_refuses_and_by_default_means_nothing(situation, more) -> None:
     live = {
-        name: LiveCatalog(of.bindings, (*getattr(of, "minor_change_of", ()), *more))
+        name: LiveCatalog(
+            of.bindings, (*getattr(of, "minor_change_of", ()), *more), getattr(of, "observed_until", None)
+        )
         if not isinstance(of, Unknown | None)
         else of
         for name, of in situation.live.items()

@@ -200,7 +200,8 @@ def test_an_account_has_so_many_calls_an_hour_and_under_its_own_enablements_alon
         assert CANARY not in told.partition("denied request:")[2]
     for slot in range(32):
         asking.create(held_call(name, slot))
-    assert "already exists" in asking.refusal(held_call(name, 31))
+    with pytest.raises(ApiError, match="409 AlreadyExists"):
+        asking.create(held_call(name, 31))
 
 
 def test_a_held_call_is_approved_by_a_decider_and_consumed_once_by_who_asked(

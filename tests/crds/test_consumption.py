@@ -1,6 +1,7 @@
 """One approval lets exactly one call through, however many consumers ask at once.
 
-TOOLVET_FULL=1 runs 100 rounds; by default they are 5.
+TOOLVET_FULL=1 runs 100 rounds; by default they are 5. The first test is of the library that agents use,
+the others are of consumers that go by themselves.
 """
 
 import asyncio
@@ -16,15 +17,19 @@ from typing import Any
 import pytest
 
 from crds.api import Resources
-from crds.objects import held_call
+from crds.objects import DIGEST, call_name, enablement, held_call, in_seconds, source
 from crds.rights import bind, give
+from toolvet.core.held_call import SLOTS
+from toolvet.kube.call_store import HeldCallStore
 from toolvet.kube.client import ApiClient, ApiError, connect
 from toolvet.kube.kubeconfig import load
 from toolvet.kube.names import HELD_TOOL_CALLS
+from toolvet.runtime import CallDecision, CallGate, CallVerdict
 
 ROUNDS = 100 if os.environ.get("TOOLVET_FULL") == "1" else 5
 CONSUMERS = 200
 CONNECTIONS = 20
+TOOL = "tool:org.example/summarize"
 
 
 Consume = Callable[[ApiClient, str, dict[str, Any]], Awaitable[str]]
@@ -61,16 +66,15 @@ async def outcome(attempt: Awaitable[str]) -> str | int:
     return refused.status
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("consume", [by_version, by_patch])
-async def test_two_hundred_consumers_of_one_approval(resources: Resources, consume: Consume) -> None:
+@asynccontextmanager
+async def party(
+    resources: Resources, account: str
+) -> AsyncIterator[tuple[str, str, ApiClient, list[ApiClient]]]:
+    """An agent and somebody who decides: their names, and connections as either."""
     bed, namespace = resources.bed, resources.namespace
-    agent = f"system:serviceaccount:{namespace}:assistant"
-    decider = f"decider-{namespace}"
+    agent, decider = f"system:serviceaccount:{namespace}:{account}", f"decider-{namespace}"
     bind(bed, agent, "toolvet-agent", namespace)
     bind(bed, decider, "toolvet-call-decider", namespace)
-    # More than the role gives: who may patch must not get a second call either.
-    give(bed, agent, namespace, {"resources": ["heldtoolcalls/status"], "verbs": ["patch"]})
     groups = ("system:authenticated", "system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     async with AsyncExitStack() as stack:
         deciding = await stack.enter_async_context(connected(bed.kubeconfig(decider)))
@@ -78,9 +82,75 @@ async def test_two_hundred_consumers_of_one_approval(resources: Resources, consu
             await stack.enter_async_context(connected(bed.kubeconfig(agent, groups)))
             for _ in range(CONNECTIONS)
         ]
-        for number in range(ROUNDS):
-            name = f"call-{number}"
-            await asking[0].create(HELD_TOOL_CALLS, namespace, held_call(agent, name))
+        yield agent, decider, deciding, asking
+
+
+def ready(resources: Resources, agent: str) -> None:
+    """The agent asks first for one tool of an observed source, as the collector would say."""
+    collector = "system:serviceaccount:toolvet-system:toolvet-collector"
+    plurals = ["mcpsources/status", "toolenablements/status"]
+    give(resources.bed, collector, resources.namespace, {"resources": plurals, "verbs": ["patch"]})
+    saying = resources.as_user(collector)
+    saying.patch(source(), {"status": {"observedAt": in_seconds(0)}}, "status")
+    made = resources.create(enablement(agent))
+    generation = made["metadata"]["generation"]
+    known = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "Known",
+        "message": "",
+        "observedGeneration": generation,
+    }
+    rule = {"toolId": TOOL, "version": "1.9.0", "rule": "AskFirst", "definitionFingerprint": DIGEST}
+    status = {
+        "observedGeneration": generation,
+        "conditions": [{**known, "lastTransitionTime": in_seconds(0)}],
+        "effectiveRules": [rule],
+    }
+    saying.patch(made, {"status": status}, "status")
+
+
+@pytest.mark.timeout(1800)
+async def test_two_hundred_gates_and_one_approval(resources: Resources) -> None:
+    namespace, left, account = resources.namespace, ROUNDS, 0
+    resources.create(source())
+    while left:
+        account, rounds = account + 1, min(left, SLOTS - 2)  # an account has only so many calls an hour
+        left -= rounds
+        async with party(resources, f"assistant-{account}") as (agent, decider, deciding, asking):
+            ready(resources, agent)
+            gates = [CallGate(HeldCallStore(api, namespace, "notes")) for api in asking]
+
+            async def ask(number: int, gates: list[CallGate] = gates) -> CallDecision:
+                gate = gates[number % CONNECTIONS]
+                return await gate.decide(TOOL, {"path": "/a"}, definition_fingerprint=DIGEST)
+
+            for _ in range(rounds):
+                held = await ask(0)
+                assert held.verdict is CallVerdict.HELD, held
+                stored = await deciding.get(HELD_TOOL_CALLS, namespace, str(held.call_name))
+                status = {"phase": "Approved", "decidedBy": decider}
+                await deciding.replace(
+                    HELD_TOOL_CALLS, namespace, {**stored, "status": status}, subresource="status"
+                )
+                found = await asyncio.gather(*[ask(number) for number in range(CONSUMERS)])
+                assert [each.call_name for each in found if each.allowed] == [held.call_name]
+                # All others ask again, and for one call: the next round's.
+                others = Counter((each.verdict, each.call_name) for each in found if not each.allowed)
+                assert len(others) == 1, others
+                assert others.total() == CONSUMERS - 1
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("consume", [by_version, by_patch])
+async def test_two_hundred_consumers_of_one_approval(resources: Resources, consume: Consume) -> None:
+    namespace = resources.namespace
+    async with party(resources, "assistant") as (agent, decider, deciding, asking):
+        # More than the role gives: who may patch must not get a second call either.
+        give(resources.bed, agent, namespace, {"resources": ["heldtoolcalls/status"], "verbs": ["patch"]})
+        for number in range(min(ROUNDS, SLOTS)):
+            name = call_name(agent, number)
+            await asking[0].create(HELD_TOOL_CALLS, namespace, held_call(agent, number))
             held = await asking[0].get(HELD_TOOL_CALLS, namespace, name)
             status = {"phase": "Approved", "decidedBy": decider}
             approved = await deciding.replace(

@@ -15,6 +15,7 @@ from controlplane.installation import Installation
 from docs.reader import ROOT, handles_the_release, on_a_cluster_of_its_own, on_the_product
 from docs.transcript import Block, blocks, transcript
 from toolvet.kube.kinds import KINDS
+from toolvet.runtime import BlockReason
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
@@ -118,6 +119,11 @@ def test_every_value_named_in_a_table_is_one_of_the_chart() -> None:
 def test_the_governed_kinds_named_are_those_of_the_table() -> None:
     *most, last = (kind.resource.kind for kind in KINDS)
     assert f"{', '.join(most)} and {last}" in " ".join(TEXTS["docs/concepts.md"].split())
+
+
+def test_every_reason_for_a_blocked_call_is_explained() -> None:
+    explained = re.findall(r"^\| `([a-z_]+)` \|", TEXTS["docs/held-calls.md"], re.MULTILINE)
+    assert sorted(explained) == sorted(BlockReason)
 
 
 def test_the_generated_pages_are_up_to_date() -> None:

@@ -150,7 +150,9 @@ class _Leader:
         self._elector = elector
         self._policy = policy
         self._budget = Budget(seconds=timeout)
-        self._collector = Collector(reads, writes, self._list, monotonic=time.monotonic, now=_now)
+        self._collector = Collector(
+            reads, writes, self._list, monotonic=time.monotonic, now=_now, instance=elector.identity
+        )
         self._queue: KeyedQueue[SourceKey] = KeyedQueue()
         self._tasks: list[asyncio.Task[None]] = []
         self._sources: dict[SourceKey, tuple[str, int]] = {}

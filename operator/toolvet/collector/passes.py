@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -26,12 +26,14 @@ from toolvet.collector.before import (
     rebuilt_memory,
 )
 from toolvet.collector.credentials import Login, login_of
+from toolvet.collector.events import events
 from toolvet.collector.memory import from_secret, secret_name, to_secret
 from toolvet.collector.writing import (
     delete_change,
     inventory_object,
     write_change,
     write_end,
+    write_event,
     write_inventory,
     write_memory,
 )
@@ -82,6 +84,8 @@ class _Known:
     memory: SourceMemory | None = None
     loaded: bool = False
     previous: Look | None = None
+    read: Look | None = None
+    """What the last listing came to, of which ``listing_digest`` is; its pass may have failed."""
     listing_digest: bytes = b""
     stored_memory: bytes = b""
 
@@ -118,6 +122,7 @@ class Collector:
         *,
         monotonic: Callable[[], float],
         now: Callable[[], datetime],
+        instance: str,
         chance: random.Random | None = None,
     ) -> None:
         self._reads = reads
@@ -125,6 +130,7 @@ class Collector:
         self._lister = lister
         self._monotonic = monotonic
         self._now = now
+        self._instance = instance
         self._chance = chance or random.Random()  # noqa: S311  # spreads load, keeps no secret
         self._known: dict[SourceKey, _Known] = {}
 
@@ -179,6 +185,7 @@ class Collector:
             reason = found.reason.value
         await self._state_end(key, source, stored)
         status = statuses.of_unknown(stored, source, generation, reason, self._now(), looked=looked)
+        await self._say(obj, status, ())
         await self._write_status(MCP_SOURCES, key.namespace, key.name, status)
         return None, status
 
@@ -296,6 +303,7 @@ class Collector:
             full=full,
             refusal=refusal,
         )
+        await self._say(obj, status, [change.record for change in passed.changes])
         # Counted before it is gone: an end in between counts a change twice, and never loses one.
         await self._write_status(MCP_SOURCES, key.namespace, key.name, status)
         for name in surplus:
@@ -304,11 +312,10 @@ class Collector:
 
     async def _seen(self, source: ToolSource, known: _Known, generation: int, listing: Listing) -> Look:
         digest = listing_digest(listing)
-        if digest and known.previous and digest == known.listing_digest and generation == known.generation:
-            return known.previous
-        known.listing_digest = digest
+        if digest and known.read and digest == known.listing_digest and generation == known.generation:
+            return known.read
         # Beside the event loop: a large listing takes a while, and the Lease has to be renewed.
-        return await asyncio.to_thread(
+        look = await asyncio.to_thread(
             look_of,
             listing.definitions,
             source.ignored_paths,
@@ -317,6 +324,8 @@ class Collector:
             server_version=listing.server_version,
             protocol_version=listing.protocol_version,
         )
+        known.read, known.listing_digest = look, digest
+        return look
 
     async def _remember(self, key: SourceKey, known: _Known, passed: Passed) -> None:
         if passed.memory == known.memory:
@@ -367,6 +376,11 @@ class Collector:
             )
             if wanted != stored:
                 await self._write_status(TOOL_ENABLEMENTS, key.namespace, enablement.name, wanted)
+
+    async def _say(self, obj: Object, status: Mapping[str, Any], recorded: Sequence[RecordedChange]) -> None:
+        # Before the status, from which a pass that is made again would not see it any more.
+        for owed in events(obj, status, recorded, self._now(), self._instance):
+            await write_event(self._writes, owed)
 
     async def _write_status(
         self, resource: Resource, namespace: str, name: str, status: Mapping[str, Any]

@@ -16,9 +16,10 @@ from toolvet.core.change_evidence import Side, evidence
 from toolvet.core.errors import ContractError
 from toolvet.core.source_change import NewChange
 from toolvet.kube.account_resources import change_spec
-from toolvet.kube.client import HTTP_CONFLICT, HTTP_NOT_FOUND, ApiClient, ApiError, Object
+from toolvet.kube.client import HTTP_CONFLICT, HTTP_FORBIDDEN, HTTP_NOT_FOUND, ApiClient, ApiError, Object
 from toolvet.kube.names import (
     COLLECTOR_MANAGER,
+    EVENTS,
     EVIDENCE_TYPE,
     INVENTORIES,
     OBSERVED_UNTIL_ANNOTATION,
@@ -28,6 +29,7 @@ from toolvet.kube.names import (
 )
 from toolvet.kube.resources import observed_until
 
+_UNPROCESSABLE: Final = 422
 _TOOL_FIELDS: Final = {
     "tool_id": "toolId",
     "version": "version",
@@ -107,6 +109,16 @@ async def write_change(api: ApiClient, namespace: str, change: NewChange) -> Non
         "spec": change_spec(change.record),
     }
     await _create(api, TOOL_CHANGES, namespace, obj)
+
+
+async def write_event(api: ApiClient, event: Object) -> None:
+    """Create an Event. One that is there says the same; where none is accepted, the status says it alone."""
+    try:
+        await api.create(EVENTS, event["metadata"]["namespace"], event)
+    except ApiError as error:
+        # A namespace that is being deleted takes no Events.
+        if error.status not in {HTTP_CONFLICT, HTTP_FORBIDDEN, HTTP_NOT_FOUND, _UNPROCESSABLE}:
+            raise
 
 
 async def delete_change(api: ApiClient, namespace: str, name: str) -> None:

@@ -16,22 +16,17 @@ from toolvet.controller.desired import Desired, Judged
 from toolvet.controller.observed import Observed, Stored
 from toolvet.core.approval import snapshot_name
 from toolvet.core.binding import Catalog
-from toolvet.core.canonical import canonical_json, domain_digest
 from toolvet.core.decision import Decision
 from toolvet.core.denial import short_digest
 from toolvet.core.differences import ToolDifference, count
 from toolvet.core.errors import ContractError
 from toolvet.core.reasons import Reason
 from toolvet.core.workload import Workload
-from toolvet.kube.names import EVENTS, GROUP
+from toolvet.kube.event import MAX_NOTE_BYTES, event
 
 MAX_WORKLOADS = 50
 """Workloads a change that get an Event of their own; the rest is counted in one."""
-MAX_NOTE_BYTES = 1024
 _MAX_SHOWN = 3
-_NAME_DIGITS = 20
-_MAX_NAME = 253
-_DOMAIN = f"{GROUP}/event.v1"
 _NOTHING_TO_REVIEW = frozenset(
     {Reason.BINDING_MISMATCH, Reason.BINDING_MISPLACED, Reason.OBSERVATION_EXPIRED}
 )
@@ -98,7 +93,7 @@ class _Writer:
         self._inventory = inventory
         self._approved = approved
         self._now = now
-        self._instance = instance[-128:]  # the API's bound
+        self._instance = instance
 
     def changed(self, change: Change) -> dict[str, Any]:
         allowed = self._approved.allowed
@@ -157,32 +152,17 @@ class _Writer:
     def _event(
         self, regarding: Mapping[str, Any], kind: str, reason: str, action: str, lines: list[str], last: str
     ) -> dict[str, Any]:
-        metadata = regarding["metadata"]
-        note = _note(lines, last)
-        digest = domain_digest(
-            _DOMAIN, canonical_json([*self._cause(), metadata["uid"], reason, note]).encode()
+        return event(
+            regarding,
+            kind=kind,
+            reason=reason,
+            action=action,
+            note=_note(lines, last),
+            cause=self._cause(),
+            component="controller",
+            instance=self._instance,
+            now=self._now,
         )
-        tail = f".{digest.removeprefix('sha256:')[:_NAME_DIGITS]}"
-        name = str(metadata["name"])[: _MAX_NAME - len(tail)].rstrip("-.") + tail
-        return {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {"name": name, "namespace": self._state.namespace},
-            "eventTime": self._now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "reportingController": f"{GROUP}/controller",
-            "reportingInstance": self._instance,
-            "action": action,
-            "reason": reason,
-            "type": kind,
-            "note": note,
-            "regarding": {
-                "apiVersion": regarding["apiVersion"],
-                "kind": regarding["kind"],
-                "namespace": self._state.namespace,
-                "name": metadata["name"],
-                "uid": metadata["uid"],
-            },
-        }
 
     def _cause(self) -> Iterator[object]:
         """Yield what sets this occasion apart from any other that reads the same."""

@@ -47,9 +47,9 @@ def arguments_digest(arguments: object) -> str:
 def slot_names(subject: str, hour: datetime) -> tuple[str, ...]:
     """Return the names of the calls that a subject can ask for in an hour; none where they are too long.
 
-    ``<account>.<hour>.<slot>``, the hour in UTC as in 2030-01-31t12. The API server creates a name once, so nobody
-    has to count. And since an hour passes once, a name never comes to mean another call than the one that
-    whoever decides has looked at.
+    ``<account>.<hour>.<slot>``, the hour in UTC as in 2030-01-31t12. The API server creates a name once, so
+    nobody has to count. And since an hour passes once, a name never comes to mean another call than the one
+    that whoever decides has looked at.
     """
     account = account_name(subject)
     names = tuple(f"{account}.{hour:%Y-%m-%dt%H}.{slot}" for slot in range(SLOTS))

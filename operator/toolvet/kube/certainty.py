@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from toolvet.core.decision import Decision, Unknown, Verdict
+from toolvet.core.reasons import Reason
 from toolvet.core.workload import Workload
 from toolvet.kube.client import ApiError
 from toolvet.kube.declared import Declared
@@ -92,6 +93,8 @@ class Judge:
         overlay = Overlay(self.declared, self.stored)
         cautious, state = await self._decided(overlay, namespace, old, new)
         missing = tuple(overlay.missing)
+        if _is_expired_for_want_of_a_read(cautious, namespace, overlay):
+            cautious = replace(cautious, reason=Unknown.UNAVAILABLE.reason)
         if cautious.allowed:
             return Judgement(Certainty.ALLOWED, cautious, state)
         if not missing:
@@ -115,6 +118,13 @@ class Judge:
         plan = _KeepingPlan(reader, namespace)
         decision = await judge(plan, namespace, old, new, {}, self.now)
         return decision, plan.state
+
+
+def _is_expired_for_want_of_a_read(decision: Decision, namespace: str, overlay: Overlay) -> bool:
+    return (
+        decision.reason is Reason.OBSERVATION_EXPIRED
+        and (namespace, decision.inventory) in overlay.unobserved
+    )
 
 
 def _worlds(old: Workload | None, new: Workload) -> tuple[frozenset[str], ...]:

@@ -23,6 +23,7 @@ from toolvet.kube.names import (
     NAMESPACES,
     POLICIES,
     SNAPSHOTS,
+    SOURCE_ANNOTATION,
     Mode,
     Resource,
     is_object_name,
@@ -173,6 +174,10 @@ def _add_ours(declared: Declared, resource: Resource, obj: Object, default: str,
         "metadata": {"name": stored_as, "namespace": namespace, "uid": uid},
         "spec": obj.get("spec"),
     }
+    annotations = metadata.get("annotations")
+    if resource is INVENTORIES and isinstance(annotations, Mapping) and SOURCE_ANNOTATION in annotations:
+        # Which source feeds it is said there; that the source looked is not for a manifest to say.
+        reduced["metadata"]["annotations"] = {SOURCE_ANNOTATION: annotations[SOURCE_ANNOTATION]}
     _understand(resource, reduced)
     if name is not None:
         if (resource, namespace, name) in declared.objects:

@@ -15,6 +15,7 @@ from toolvet.kube.names import INVENTORIES, POLICIES, SNAPSHOTS, Resource, is_ob
 from toolvet.kube.overlay import GUARDS, Overlay, as_made, selected_snapshot, title
 from toolvet.kube.resources import catalog_from_inventory, catalog_from_snapshot, snapshot_from_object
 from toolvet.kube.shapes import MAX_REQUIRED_APPROVALS
+from toolvet.kube.stored import OFFLINE
 
 Object = dict[str, Any]
 
@@ -121,7 +122,7 @@ class Favourable:
             if governing is None and is_object_name(candidate):
                 governing = await self.get(INVENTORIES, namespace, candidate)
         if governing is None:
-            raise ApiError(0, "Offline")
+            raise ApiError(0, OFFLINE)
         inventory, tools = governing["metadata"]["name"], governing["spec"]["tools"]
         digest = catalog_from_inventory(governing).digest
         if name != snapshot_name(inventory, digest):

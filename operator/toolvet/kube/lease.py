@@ -85,7 +85,7 @@ class Elector:
         self._api = api
         self._namespace = namespace
         self._name = name
-        self._identity = identity
+        self.identity = identity
         self._monotonic = monotonic
         self._now = now
         self._timing = timing or Timing()
@@ -151,7 +151,7 @@ class Elector:
             lease = await self._api.get(LEASES, self._namespace, self._name)
         except ApiError:
             return False
-        if lease is None or _holder(lease) != self._identity:
+        if lease is None or _holder(lease) != self.identity:
             return True
         self._lease = lease
         return False
@@ -182,7 +182,7 @@ class Elector:
         if version != self._seen_version:
             self._seen_version, self._seen_at = version, self._monotonic()
         # Ours already where the answer to our own write got lost.
-        if _holder(lease) in {"", self._identity}:
+        if _holder(lease) in {"", self.identity}:
             return True
         duration = float((lease.get("spec") or {}).get("leaseDurationSeconds") or self._timing.duration)
         return self._monotonic() - self._seen_at >= duration
@@ -190,7 +190,7 @@ class Elector:
     def _taking(self, transitions: int) -> dict[str, Any]:
         now = _micro(self._now())
         return {
-            "holderIdentity": self._identity,
+            "holderIdentity": self.identity,
             # The API takes whole seconds, at least one.
             "leaseDurationSeconds": max(1, round(self._timing.duration)),
             "acquireTime": now,

@@ -29,11 +29,13 @@ from toolvet.kube.names import (
 )
 from toolvet.kube.reads import Reader
 from toolvet.kube.resources import policies_from_object
+from toolvet.kube.stored import OFFLINE
 
 Object = dict[str, Any]
 
 GUARDS = frozenset({ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS})
 _GUARD = "since when the API server checks who approves"
+_OF_SOURCES = (SOURCE_ANNOTATION, OBSERVED_UNTIL_ANNOTATION)
 _SELECTOR = "spec.snapshotName="
 _SOON = timedelta(days=1)
 """After anything stored, by whatever clock, and within any age that a policy allows."""
@@ -90,18 +92,23 @@ class Overlay:
         return mine if found is None else found
 
     async def _as_observed(self, namespace: str | None, name: str, mine: Object) -> Object:
-        """Return a declared inventory that names a source, with what the collector says of the stored one."""
-        given = (mine.get("metadata") or {}).get("annotations") or {}
-        if SOURCE_ANNOTATION not in given:
-            return mine
+        """Return a declared inventory with the stored one's source, and until when its observation counts.
+
+        Applying a manifest leaves annotations alone that it does not name. Where there is no cluster to ask,
+        an inventory that names no source has none.
+        """
+        given = mine["metadata"].get("annotations") or {}
         try:
             found = await self._stored.get(INVENTORIES, namespace, name)
-        except ApiError:
+        except ApiError as error:
+            if not given and error.reason == OFFLINE:
+                return mine
             self.miss(f"the stored {title(INVENTORIES, name)}")
             self.unobserved.add((namespace, name))
-            return mine
+            # Of some source, then, that never looked.
+            return {**mine, "metadata": {**mine["metadata"], "annotations": {SOURCE_ANNOTATION: "", **given}}}
         stored = ((found or {}).get("metadata") or {}).get("annotations") or {}
-        kept = {key: stored[key] for key in (OBSERVED_UNTIL_ANNOTATION,) if key in stored}
+        kept = {key: stored[key] for key in _OF_SOURCES if key in stored}
         return {**mine, "metadata": {**mine["metadata"], "annotations": {**kept, **given}}}
 
     async def reviews_material_changes_alone(self, namespace: str | None) -> bool | None:

@@ -12,6 +12,9 @@ from toolvet.kube.reads import Reader
 
 Object = dict[str, Any]
 
+OFFLINE = "Offline"
+"""Why a read failed that was never made."""
+
 _SELF_ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", namespaced=False
 )
@@ -31,7 +34,7 @@ class Nowhere:
         """Raise ApiError, but for that one name."""
         if resource is INVENTORIES and name == DEFAULT_SERVICE_ACCOUNT:
             return None
-        raise ApiError(0, "Offline")
+        raise ApiError(0, OFFLINE)
 
     async def list(
         self,
@@ -40,7 +43,7 @@ class Nowhere:
         **parameters: str | int,  # noqa: ARG002  # the same
     ) -> Object:
         """Raise ApiError."""
-        raise ApiError(0, "Offline")
+        raise ApiError(0, OFFLINE)
 
     async def create(
         self,
@@ -51,7 +54,7 @@ class Nowhere:
         dry_run: bool = False,  # noqa: ARG002  # the same
     ) -> Object:
         """Raise ApiError."""
-        raise ApiError(0, "Offline")
+        raise ApiError(0, OFFLINE)
 
 
 class Stored:
