@@ -112,11 +112,10 @@ async def test_another_definition_needs_another_decision(bed: CallBed) -> None:
 
 async def test_denied_is_blocked_until_its_time(bed: CallBed) -> None:
     bed.enable("AskFirst")
-    held = await asked(bed)
+    held = await asked(bed, life=timedelta(seconds=20))
     bed.decide(held.call_name, "Denied")
     told = await asked(bed)
     assert (told.reason, told.call_name) == (BlockReason.DENIED, held.call_name)
-    bed.observe(held.expires_at)
     later = await asked(bed, now=lambda: held.expires_at)
     assert (later.verdict, later.call_name) == (CallVerdict.HELD, bed.slot(1))
 
