@@ -30,7 +30,7 @@ def controlplane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="package")
 def installed_bed(controlplane: ControlPlane) -> ControlPlane:
-    install_chart(controlplane, gate_port=free_port())
+    install_chart(controlplane, gate_port=free_port(), values={"collector": {"enabled": True}})
     resources = Resources(controlplane, "default")
 
     forged = (
