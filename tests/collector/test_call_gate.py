@@ -16,7 +16,6 @@ from collector.watching import condition, definition, inventory, listed, source,
 from crds.objects import enablement
 from crds.rights import bind
 from story.team import AGENT, Team
-from toolvet.collector.finished_calls import delete_finished_calls
 from toolvet.kube.call_store import HeldCallStore
 from toolvet.kube.client import connect
 from toolvet.kube.kubeconfig import load
@@ -184,34 +183,6 @@ async def test_nothing_is_allowed_on_what_is_not_known(team: Team, tmp_path: Pat
         async with Agent(team, "stranger", stranger).gate() as gate:
             with pytest.raises(CallStoreError, match="rules: not_permitted"):
                 await gate.decide(READ, {}, definition=definition("read"))
-
-
-async def test_a_call_runs_out_and_an_hour_has_so_many(team: Team) -> None:
-    agent = Agent.of(team, AGENT)
-    write = definition("write")
-    with served(team):
-        agent.enabled(read="Allowed")
-        async with agent.gate(life=timedelta(seconds=3)) as gate:
-            gone = await gate.decide_within(30, WRITE, {}, definition=write, poll=0.2)
-            assert (gone.verdict, gone.reason) == (CallVerdict.BLOCKED, BlockReason.EXPIRED)
-        async with agent.gate() as gate:
-            found = [await gate.decide(WRITE, {"number": number}, definition=write) for number in range(40)]
-        verdicts = [each.reason or each.verdict for each in found]
-        # 32 an hour, the one that ran out among them; and it may have become the next hour meanwhile.
-        hours = {item["metadata"]["name"].split(".")[1] for item in listed(team, "heldtoolcall")}
-        if len(hours) == 1:
-            assert verdicts == [CallVerdict.HELD] * 31 + [BlockReason.QUOTA_EXCEEDED] * 9
-        assert len(listed(team, "heldtoolcall")) <= 32 * len(hours)
-
-        # What is over goes, by the collector's own account; what still waits stays.
-        account = f"{team.product.chart.fullname}-collector"
-        cleaner = team.bed.service_account_kubeconfig(team.product.namespace, account)
-        async with connect(load(cleaner, None).credentials, user_agent="cleaner") as api:
-            assert await delete_finished_calls(api, api, datetime.now(UTC)) == 0
-            soon = datetime.now(UTC) + timedelta(minutes=61)
-            before = len(listed(team, "heldtoolcall"))
-            assert await delete_finished_calls(api, api, soon) >= 1
-            assert len(listed(team, "heldtoolcall")) == before - 1
 
 
 @pytest.mark.parametrize(
