@@ -120,8 +120,8 @@ def test_the_manifest_holds_the_webhook_configuration_and_uninstalling_takes_it_
     for kind in OURS[3:]:
         assert names(release, kind) == [], kind
     assert len(names(release, "customresourcedefinitions")) == 8
-    assert len(names(release, "validatingadmissionpolicies")) == 11
-    assert len(names(release, "validatingadmissionpolicybindings")) == 11
+    assert len(names(release, "validatingadmissionpolicies")) == 12
+    assert len(names(release, "validatingadmissionpolicybindings")) == 12
     # What was kept is taken over by the next release of the same name.
     helm_install(release, program=program)
 

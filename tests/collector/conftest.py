@@ -10,9 +10,9 @@ from story.team import Team, gathered
 @pytest.fixture(scope="module")
 def collected(product: Installation) -> Iterator[Installation]:
     """The product with one collector."""
-    process = product.start_collector("--lease-duration", "5")
+    product.start_collector("--lease-duration", "5")
     yield product
-    process.stop()
+    product.stop_collectors()
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Onlooker:
         """Ask for a call of a tool, as an agent does."""
         name = enablement(self.agent.name, "files")["metadata"]["name"]
         spec = {"toolId": rule["toolId"], "definitionFingerprint": rule["definitionFingerprint"]}
-        self.agent.create(held_call(self.agent.name, f"{name}.1", enablementName=name, **spec))
+        self.agent.create(held_call(self.agent.name, enablementName=name, **spec))
 
 
 def first_sight(team: Team, on: Onlooker) -> None:

@@ -97,7 +97,7 @@ def test_unknown_is_not_removed_and_a_restart_keeps_baselines(team: Team, collec
         observed_at = status(team)["observedAt"]
         assert status(team)["attemptedAt"] >= observed_at
 
-        collected.collectors[-1].stop()
+        collected.stop_collectors()
         server.tools[0] = definition("read", reach={"type": "string"})
         server.down = False
         collected.start_collector("--lease-duration", "5")

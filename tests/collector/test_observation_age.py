@@ -33,7 +33,7 @@ def test_what_a_dead_collector_saw_stops_to_count(team: Team, collected) -> None
         snapshot = lambda: team.get("tvsnap", first)["status"]  # noqa: E731
         assert snapshot()["eligibility"] == "eligible"
 
-        collected.collectors[-1].stop()
+        collected.stop_collectors()
         wait(lambda: snapshot()["eligibility"] == "unknown", "a dead collector's word still counts", LONGER)
         assert snapshot()["reasons"] == ["observation_expired"]
         assert "observation_expired: inventory assistant" in team.denial(team.roll())

@@ -24,7 +24,7 @@ from toolvet.kube.call_store import HeldCallStore
 from toolvet.kube.client import ApiClient, ApiError, connect
 from toolvet.kube.kubeconfig import load
 from toolvet.kube.names import HELD_TOOL_CALLS
-from toolvet.runtime import CallDecision, CallGate, CallVerdict
+from toolvet.runtime import CallDecision, CallGate, CallStoreError, CallVerdict
 
 ROUNDS = 100 if os.environ.get("TOOLVET_FULL") == "1" else 5
 CONSUMERS = 200
@@ -85,6 +85,16 @@ async def party(
         yield agent, decider, deciding, asking
 
 
+async def outcome_of(question: Awaitable[CallDecision]) -> CallDecision | None:
+    """The decision; None where the API server had too much to do, which is no answer and lets nothing through."""
+    try:
+        return await question
+    except CallStoreError as error:
+        refused = error
+    assert refused.code == "overloaded", refused
+    return None
+
+
 def ready(resources: Resources, agent: str) -> None:
     """The agent asks first for one tool of an observed source, as the collector would say."""
     collector = "system:serviceaccount:toolvet-system:toolvet-collector"
@@ -126,19 +136,22 @@ async def test_two_hundred_gates_and_one_approval(resources: Resources) -> None:
                 return await gate.decide(TOOL, {"path": "/a"}, definition_fingerprint=DIGEST)
 
             for _ in range(rounds):
-                held = await ask(0)
+                held = None
+                async with asyncio.timeout(60):
+                    while held is None:
+                        held = await outcome_of(ask(0))
                 assert held.verdict is CallVerdict.HELD, held
                 stored = await deciding.get(HELD_TOOL_CALLS, namespace, str(held.call_name))
                 status = {"phase": "Approved", "decidedBy": decider}
                 await deciding.replace(
                     HELD_TOOL_CALLS, namespace, {**stored, "status": status}, subresource="status"
                 )
-                found = await asyncio.gather(*[ask(number) for number in range(CONSUMERS)])
-                assert [each.call_name for each in found if each.allowed] == [held.call_name]
+                found = await asyncio.gather(*[outcome_of(ask(number)) for number in range(CONSUMERS)])
+                decided = [each for each in found if each is not None]
+                assert [each.call_name for each in decided if each.allowed] == [held.call_name]
                 # All others ask again, and for one call: the next round's.
-                others = Counter((each.verdict, each.call_name) for each in found if not each.allowed)
+                others = Counter((each.verdict, each.call_name) for each in decided if not each.allowed)
                 assert len(others) == 1, others
-                assert others.total() == CONSUMERS - 1
 
 
 @pytest.mark.timeout(900)

@@ -252,4 +252,6 @@ def _error(field: str, error: ApiError) -> CallStoreError:
         return CallStoreError(field, "unreachable")
     if error.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return CallStoreError(field, "not_permitted")
+    if error.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return CallStoreError(field, "overloaded")
     return CallStoreError(field, "refused")
