@@ -86,7 +86,7 @@ async def party(
 
 
 async def outcome_of(question: Awaitable[CallDecision]) -> CallDecision | None:
-    """The decision; None where the API server had too much to do, which is no answer and lets nothing through."""
+    """The decision; None where the API server had too much to do, which lets nothing through."""
     try:
         return await question
     except CallStoreError as error:
