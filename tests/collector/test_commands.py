@@ -165,7 +165,8 @@ def test_a_call_is_decided_once_by_somebody_else(team: Team, agent: Person) -> N
 
     code, out, said = decider.run("calls", "approve", first)
     assert (code, out) == (0, f"heldtoolcall.toolvet.dev/{first}\n")
-    assert f"requested by {agent.name}" in said
+    expires = next(each["expiresAt"] for each in shown if each["name"] == first)
+    assert f"requested by {agent.name}, expires {expires}" in said
     assert decider.json("calls", "deny", second)["phase"] == "Denied"
     assert phases() == ["Approved", "Denied"]
     # Again by the same person is no fault; another way, or by somebody else, is too late.

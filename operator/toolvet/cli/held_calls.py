@@ -121,7 +121,8 @@ async def decide(
         raise _too_late("expired")
     print_note(
         f"{name}: {call.tool_id}, definition {short_digest(call.definition_fingerprint)}, arguments"
-        f" {short_digest(call.arguments_digest)}, requested by {call.requested_by}"
+        f" {short_digest(call.arguments_digest)}, requested by {call.requested_by}, expires"
+        f" {call.expires_at.isoformat()}"
     )
     # With the resourceVersion that was read: what was shown is what is decided.
     status = {**stored["status"], "phase": str(verdict), "decidedBy": user}
