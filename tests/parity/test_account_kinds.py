@@ -50,6 +50,7 @@ UNKNOWN = re.compile(rf'unknown field "[^"]*{WORD}"')
 CONFIGURED = {
     "credentialsSecretName": "secret",
     "intervalSeconds": 30,
+    "listChanged": True,
     "maxObservationAge": "15m",
     "reading": "Literal",
     "mapping": {
@@ -182,6 +183,7 @@ BORDERS: dict[str, dict[tuple[str | int, ...], Pool]] = {
         ("spec", "credentialsSecretName"): Pool([*NAMES.good, None], NAMES.bad),
         ("spec", "intervalSeconds"): Pool([10, 3600, None], [9, 3601, 0, -1, 2**31, 2**63, 60.5, "60", True]),
         ("spec", "maxObservationAge"): POOLS["maxApprovalAge"],
+        ("spec", "listChanged"): Pool([True, False, None], [1, 0, "true", "", 1.5]),
         ("spec", "reading"): Pool(["Strict", "Literal", None], ["strict", "", "Strict\n", "literal"]),
         ("spec", "mapping"): Pool([None, {}, {"tools": []}, {"defaults": {}}], ["", [], {"x": 1}]),
         ("spec", "mapping", "tools"): Pool(

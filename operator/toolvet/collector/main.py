@@ -10,12 +10,13 @@ import random
 import secrets
 import socket
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from toolvet.collector.credentials import Login
 from toolvet.collector.finished_calls import delete_finished_calls
+from toolvet.collector.hints import Hints, StreamTarget
 from toolvet.collector.passes import Collector, SourceKey
 from toolvet.core.errors import ContractError
 from toolvet.kube.client import ApiClient, ApiError, connect
@@ -27,8 +28,9 @@ from toolvet.kube.process import log, on_stop, parser, set_up_logging, where
 from toolvet.kube.queue import KeyedQueue, work
 from toolvet.mcp.address import AddressPolicy
 from toolvet.mcp.budget import Budget
+from toolvet.mcp.change_stream import follow_list_changed
 from toolvet.mcp.http import list_http_tools
-from toolvet.mcp.observation import Listing, UnknownListing
+from toolvet.mcp.observation import Listing, UnknownListing, UnknownReason
 
 _LOGGER = logging.getLogger("toolvet.collector")
 _AGENT: Final = "toolvet-collector"
@@ -154,6 +156,7 @@ class _Leader:
             reads, writes, self._list, monotonic=time.monotonic, now=_now, instance=elector.identity
         )
         self._queue: KeyedQueue[SourceKey] = KeyedQueue()
+        self._hints = Hints(self._target, self._follow, self._hasten)
         self._tasks: list[asyncio.Task[None]] = []
         self._sources: dict[SourceKey, tuple[str, int]] = {}
         self._enablements: dict[tuple[str, str], tuple[str, int]] = {}
@@ -178,6 +181,7 @@ class _Leader:
                 fields = {"part": task.get_name()} | ({} if error is None else {"error": where(error)})
                 log(_LOGGER, logging.ERROR, "part_ended", **fields)
             task.cancel()
+        await self._hints.close()
         await asyncio.wait(self._tasks, timeout=self._budget.seconds)
         await self._elector.release()
         stop.cancel()
@@ -192,8 +196,26 @@ class _Leader:
             url, headers=login.headers, tls=login.tls, policy=self._policy, budget=self._budget
         )
 
+    async def _target(self, key: SourceKey) -> StreamTarget | None:
+        found = await self._collector.target(key)
+        if found is None:
+            return None
+        source, url, login = found
+        return StreamTarget(url, login, source.interval.total_seconds())
+
+    async def _follow(self, target: StreamTarget, changed: Callable[[], None]) -> UnknownReason | None:
+        login = target.login
+        return await follow_list_changed(
+            target.url, changed, headers=login.headers, tls=login.tls, policy=self._policy
+        )
+
+    def _hasten(self, key: SourceKey) -> None:
+        self._collector.hasten(key)
+        self._queue.add(key)
+
     async def _step(self, key: SourceKey) -> None:
         wait = await self._collector.step(key)
+        self._hints.keep(key, self._collector.streamed(key) if key in self._sources else None)
         if wait is not None and key in self._sources:
             self._queue.add_after(key, wait)
 
@@ -227,6 +249,7 @@ class _Leader:
         before, self._sources = self._sources, found
         for key in before.keys() - found.keys():
             self._collector.forget(key)
+            self._hints.keep(key, None)
         for key in (key for key, version in found.items() if before.get(key) != version):
             if self._started:
                 self._queue.add(key)

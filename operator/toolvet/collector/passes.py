@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple
 import rfc8785
 
 from toolvet.collector import status as statuses
-from toolvet.collector.address_book import url_of
 from toolvet.collector.before import (
     approved_digest,
     listing_digest,
@@ -25,9 +24,10 @@ from toolvet.collector.before import (
     published_catalog,
     rebuilt_memory,
 )
-from toolvet.collector.credentials import Login, login_of
+from toolvet.collector.credentials import Login
 from toolvet.collector.events import events
 from toolvet.collector.memory import from_secret, secret_name, to_secret
+from toolvet.collector.place import StalledError, place_of, secret_of
 from toolvet.collector.writing import (
     delete_change,
     inventory_object,
@@ -46,12 +46,11 @@ from toolvet.core.source_pass import Circumstances, Passed, run
 from toolvet.core.tool_account import Enablement, RecordedChange
 from toolvet.core.tool_source import ToolSource
 from toolvet.kube.account_resources import change_from_object, enablement_from_object, source_from_object
-from toolvet.kube.client import HTTP_FORBIDDEN, ApiClient, ApiError, Object
+from toolvet.kube.client import ApiClient, Object
 from toolvet.kube.names import (
     COLLECTOR_MANAGER,
     INVENTORIES,
     MCP_SOURCES,
-    SECRETS,
     TOOL_CHANGES,
     TOOL_ENABLEMENTS,
     Resource,
@@ -87,6 +86,10 @@ class _Known:
     read: Look | None = None
     """What the last listing came to, of which ``listing_digest`` is; its pass may have failed."""
     listing_digest: bytes = b""
+    hints: int = 0
+    answered: int = 0
+    """How many hints there were, and how many of these a look came after."""
+    list_changed: bool = False
     stored_memory: bytes = b""
 
 
@@ -101,14 +104,6 @@ class _Accounts:
     @property
     def acknowledged(self) -> frozenset[str]:
         return acknowledged_by_all(self.changes, self.enablements)
-
-
-class _StalledError(Exception):
-    """The source cannot be looked at as it is; the code says why."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Collector:
@@ -138,6 +133,28 @@ class Collector:
         """Drop what is known of a source that is gone; its Secret stays for one of the same name."""
         self._known.pop(key, None)
 
+    def hasten(self, key: SourceKey) -> None:
+        """Have the next pass look, due or not; the look that is due stays due."""
+        known = self._known.get(key)
+        if known is not None:
+            known.hints += 1
+
+    def streamed(self, key: SourceKey) -> tuple[str, int] | None:
+        """Tell which version of a source was seen to ask for a stream; None for none."""
+        known = self._known.get(key)
+        return (known.uid, known.generation) if known is not None and known.list_changed else None
+
+    async def target(self, key: SourceKey) -> tuple[ToolSource, str, Login] | None:
+        """Read a source, where its server is and what to log in with; None where it asks for no stream.
+
+        Raises ApiError, ContractError or StalledError where that cannot be told.
+        """
+        obj = await self._reads.get(MCP_SOURCES, key.namespace, key.name)
+        source = None if obj is None else source_from_object(obj)
+        if source is None or not source.list_changed:
+            return None
+        return source, *(await place_of(self._reads, key.namespace, source))
+
     async def step(self, key: SourceKey) -> float | None:
         """Make one pass; returns the seconds until the next look, None for a source that is gone.
 
@@ -158,10 +175,14 @@ class Collector:
             return None  # the API server refuses such a source; one stored before its rules has to be edited
         accounts: _Accounts | None = None
         status: Mapping[str, Any] = obj.get("status") or {}
-        if generation != known.generation or self._monotonic() >= known.due:
+        known.list_changed = source.list_changed
+        scheduled = generation != known.generation or self._monotonic() >= known.due
+        hints = known.hints
+        if scheduled or hints != known.answered:
             accounts, status = await self._look(key, obj, source, known, generation)
+            known.generation, known.answered = generation, hints
+        if scheduled:  # a look in between moves nothing: whoever sends hints must not choose when we come
             interval = source.interval.total_seconds()
-            known.generation = generation
             known.due = self._monotonic() + interval * (1 + JITTER * (2 * self._chance.random() - 1))
         await self._settle(key, source, status, accounts)
         return max(0.0, known.due - self._monotonic())
@@ -177,7 +198,7 @@ class Collector:
         try:
             await self._load(key, known)
             found = await self._listed(key, source)
-        except _StalledError as error:
+        except StalledError as error:
             reason, looked = error.code, False
         if isinstance(found, Listing):
             return await self._observed(key, obj, source, known, generation, found)
@@ -198,36 +219,15 @@ class Collector:
     async def _listed(self, key: SourceKey, source: ToolSource) -> Listing | UnknownListing:
         code = ""
         try:
-            url = source.url
-            if url is None and source.reference is not None:
-                url = await url_of(self._reads, key.namespace, source.reference)
-            login = await self._login(key, source, url or "")
-            return await self._lister(url or "", login)
+            return await self._lister(*(await place_of(self._reads, key.namespace, source)))
         except ContractError as error:
             code = f"{error.field}_{error.code}".lstrip("_")
-        raise _StalledError(code)
-
-    async def _login(self, key: SourceKey, source: ToolSource, url: str) -> Login:
-        name = source.credentials_secret_name
-        if name is None:
-            return Login()
-        secret = await self._secret(key.namespace, name, "credentials_not_permitted")
-        if secret is None:
-            raise ContractError("credentials", "missing")
-        return login_of(secret, url)
-
-    async def _secret(self, namespace: str, name: str, refused: str) -> Object | None:
-        try:
-            return await self._reads.get(SECRETS, namespace, name)
-        except ApiError as error:
-            if error.status != HTTP_FORBIDDEN:
-                raise
-        raise _StalledError(refused)
+        raise StalledError(code)
 
     async def _load(self, key: SourceKey, known: _Known) -> None:
         if known.loaded:
             return
-        secret = await self._secret(key.namespace, secret_name(key.name), "secrets_not_permitted")
+        secret = await secret_of(self._reads, key.namespace, secret_name(key.name), "secrets_not_permitted")
         code = ""
         try:
             known.memory = None if secret is None else from_secret(secret)
@@ -235,7 +235,7 @@ class Collector:
             code = f"{error.field}_{error.code}"
         if code:
             # To begin anew would make whatever is served now the baseline.
-            raise _StalledError(code)
+            raise StalledError(code)
         known.loaded = True
 
     # -- a complete listing

@@ -40,3 +40,5 @@ class ToolSource:
     mapping: ToolMapping
     ignored_paths: tuple[IgnoredPath, ...]
     reading: Reading
+    list_changed: bool = False
+    """Whether its notifications bring looks forward."""

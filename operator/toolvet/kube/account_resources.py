@@ -87,6 +87,7 @@ def source_from_object(obj: Object) -> ToolSource:
         mapping=_mapping(spec.mapping),
         ignored_paths=tuple(IgnoredPath(item.path, item.tool) for item in spec.ignore_paths or ()),
         reading=Reading.LITERAL if spec.reading == "Literal" else Reading.STRICT,
+        list_changed=spec.list_changed is True,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Annotated, Final, Self
 
-from pydantic import Field, StrictInt, StrictStr, model_validator
+from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from toolvet.core.change_reason import ChangeReason, ToolFlag
 from toolvet.core.errors import ContractError, GovernanceIdError
@@ -164,6 +164,7 @@ class SourceSpec(SpecModel):
     ]
     credentials_secret_name: ObjectName | None = None
     interval_seconds: Annotated[StrictInt, Field(ge=MIN_INTERVAL, le=MAX_INTERVAL)] | None = None
+    list_changed: StrictBool | None = None
     max_observation_age: Annotated[StrictStr, rule("invalid_duration", _is_duration)] | None = None
     reading: (
         Annotated[StrictStr, rule("invalid_reading", lambda text: text in {"Strict", "Literal"})] | None

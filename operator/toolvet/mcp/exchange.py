@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from aiohttp import ClientResponse, ClientSession
@@ -23,7 +24,8 @@ _UNAUTHORIZED: Final = frozenset({401, 403})
 _REDIRECTION: Final = 300
 _CLIENT_ERROR: Final = 400
 _PARSED_IN_PLACE: Final = 64 * 1024
-_ACCEPTED: Final = "application/json, text/event-stream"
+_EVENTS: Final = "text/event-stream"
+_ACCEPTED: Final = f"application/json, {_EVENTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Exchange:
                 return await self._refusal(response)
             if response.content_type == "application/json":
                 reply = await self._parse(await whole(response, self._meter))
-            elif response.content_type == "text/event-stream":
+            elif response.content_type == _EVENTS:
                 reply = await self._streamed(response)
             else:
                 raise ListingFault(UnknownReason.MALFORMED, "content_type", status)
@@ -83,6 +85,23 @@ class Exchange:
         async with await self._post({"jsonrpc": "2.0", "method": method}, headers) as response:
             if response.status >= _CLIENT_ERROR:
                 raise ListingFault(UnknownReason.REFUSED, "notification", response.status)
+
+    async def stream(self, headers: Mapping[str, str]) -> ClientResponse:
+        """Open the stream of messages that the server sends unasked (GET); the caller closes it.
+
+        No redirect is followed. Raises ListingFault where the answer is no stream of events.
+        """
+        response = await self._session.get(
+            self._url,
+            headers={**self._headers, "Accept": _EVENTS, **headers},
+            allow_redirects=False,
+            **self._options,  # type: ignore[arg-type]  # as below
+        )
+        fault = _no_stream(response)
+        if fault is not None:
+            response.close()
+            raise fault
+        return response
 
     async def end(self, headers: Mapping[str, str]) -> None:
         """Say goodbye to a session (DELETE); a server may refuse that."""
@@ -174,6 +193,21 @@ class Exchange:
         if not isinstance(result, dict):
             raise ListingFault(UnknownReason.MALFORMED, "no_result")
         return Answer(status, result=result, session=session)
+
+
+def _no_stream(response: ClientResponse) -> ListingFault | None:
+    status = response.status
+    if status in _UNAUTHORIZED:
+        return ListingFault(UnknownReason.UNAUTHORIZED, http_status=status)
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return ListingFault(UnknownReason.UNSUPPORTED, "no_stream", status)
+    if _REDIRECTION <= status < _CLIENT_ERROR:
+        return ListingFault(UnknownReason.REDIRECTED, http_status=status)
+    if status != HTTPStatus.OK:
+        return ListingFault(UnknownReason.REFUSED, "http_status", status)
+    if response.content_type != _EVENTS:
+        return ListingFault(UnknownReason.MALFORMED, "content_type", status)
+    return None
 
 
 def _error(reply: object) -> tuple[int | None, tuple[str, ...]]:

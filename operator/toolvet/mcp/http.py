@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from typing import Final, TypeVar
 
 import aiohttp
+from aiohttp import ClientResponse
 from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import LineTooLong
 
@@ -42,6 +43,8 @@ _MAX_SESSION_ID: Final = 1024
 _GOODBYE_SECONDS: Final = 1.0
 _LARGE: Final = 64 * 1024
 
+T = TypeVar("T")
+
 
 async def list_http_tools(
     url: str,
@@ -60,6 +63,21 @@ async def list_http_tools(
     than the budget's. Raises ContractError for ``url`` or ``headers`` that cannot be used; whatever the
     server or the network does is an UnknownListing.
     """
+    limits = budget or Budget()
+    async with connected(url, headers, policy, limits, tls, resolver) as client:
+        return await bounded(client.list(), limits.seconds)
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    url: str,
+    headers: Mapping[str, str] | None,
+    policy: AddressPolicy | None,
+    budget: Budget,
+    tls: ssl.SSLContext | None,
+    resolver: AbstractResolver | None,
+) -> AsyncIterator[HttpClient]:
+    """Yield a client for one server, all of whose answers come out of one budget; see list_http_tools."""
     target = endpoint(url)
     sent = check_headers(headers or {})
     plain = target.scheme == "http"
@@ -79,22 +97,22 @@ async def list_http_tools(
         skip_auto_headers=("User-Agent",),
         headers={"User-Agent": "toolvet"},
     )
-    limits = budget or Budget()
-    meter = Meter(limits)
+    meter = Meter(budget)
     exchange = Exchange(session, target, sent, meter, ssl=tls if tls is not None else True)
-    lister = _Lister(exchange, meter)
+    client = HttpClient(exchange, meter)
     try:
-        return await _bounded(lister, limits.seconds)
+        yield client
     finally:
-        await lister.end()
+        await client.end()
         await session.close()
         await checked.close()
 
 
-async def _bounded(lister: _Lister, seconds: float) -> Listing | UnknownListing:
+async def bounded(doing: Awaitable[T], seconds: float) -> T | UnknownListing:
+    """Return what comes of a client's work, whatever the server does, within this many seconds."""
     try:
         async with asyncio.timeout(seconds):
-            return await lister.list()
+            return await doing
     except ListingFault as fault:
         return fault.outcome
     except TimeoutError:
@@ -120,7 +138,9 @@ def _too_long(error: BaseException | None) -> bool:
     return False
 
 
-class _Lister:
+class HttpClient:
+    """Speaks with one server in the era of the protocol that it is of; raises ListingFault."""
+
     def __init__(self, exchange: Exchange, meter: Meter) -> None:
         self._exchange = exchange
         self._meter = meter
@@ -153,6 +173,21 @@ class _Lister:
             pages=collected.pages,
             size=self._meter.size,
         )
+
+    async def stream(self) -> ClientResponse:
+        """Open a session and in it the server's own stream, which the caller closes.
+
+        Revision 2026-07-28 has neither: unsupported.
+        """
+        if await self._discover() is not None:
+            raise ListingFault(UnknownReason.UNSUPPORTED, "no_session")
+        await self._initialize()
+        return await self._exchange.stream(self._headers)
+
+    @property
+    def meter(self) -> Meter:
+        """What is left of the budget."""
+        return self._meter
 
     async def end(self) -> None:
         """End the session, if there is one; whether the server agrees changes nothing."""
