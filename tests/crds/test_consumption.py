@@ -86,12 +86,14 @@ async def party(
 
 
 async def outcome_of(question: Awaitable[CallDecision]) -> CallDecision | None:
-    """The decision; None where the API server had too much to do, which lets nothing through."""
+    """The decision; None where there is no answer, as from an API server that has too much to do.
+
+    What is not answered lets nothing through, and takes nothing from whoever is answered.
+    """
     try:
         return await question
     except CallStoreError as error:
-        refused = error
-    assert refused.code == "overloaded", refused
+        print(f"no answer: {error}")
     return None
 
 
